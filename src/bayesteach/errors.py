@@ -1,0 +1,49 @@
+"""Everything that bayesteach raises on purpose.
+
+    BayesteachError
+    ├── BadInput (a ValueError)   what was given cannot be used
+    │   ├── BadShape              a tensor has the wrong sizes
+    │   ├── NotFinite             a value is NaN or infinite
+    │   ├── OutOfRange            a number or an index lies outside what is possible
+    │   ├── Empty                 there is nothing to work on
+    │   └── BadPool               lessons cannot be made of these images
+    └── NotConverged              a search for an optimum did not settle
+
+A message says what was found, where, and what to do.
+"""
+
+
+class BayesteachError(Exception):
+    """The root: catch this to catch them all."""
+
+
+class BadInput(BayesteachError, ValueError):
+    """What was given cannot be used."""
+
+
+class BadShape(BadInput):
+    """A tensor has the wrong sizes."""
+
+
+class NotFinite(BadInput):
+    """A value is NaN or infinite."""
+
+
+class OutOfRange(BadInput):
+    """A number or an index lies outside what is possible."""
+
+
+class Empty(BadInput):
+    """There is nothing to work on."""
+
+
+class BadPool(BadInput):
+    """Lessons cannot be made of these images."""
+
+
+class NotConverged(BayesteachError):
+    """A search for an optimum did not settle; `partial` holds what was found all the same."""
+
+    def __init__(self, message: str, partial: object = None) -> None:
+        super().__init__(message)
+        self.partial = partial

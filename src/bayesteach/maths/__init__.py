@@ -1,0 +1,1 @@
+"""Tensors in, tensors out: no files, no settings, no images, no models."""

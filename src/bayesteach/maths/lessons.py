@@ -1,0 +1,275 @@
+"""Searching lessons: which examples would teach the classifier's answer?
+
+A lesson is `each` images of the target and `each` of the alternative, from one pool. By Bayes' rule the teacher draws it with
+probability P_teacher(D) ∝ P_learner(target | probe, D), over all lessons of the pool alike.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
+
+from bayesteach.errors import BadPool, NotConverged
+from bayesteach.maths import checks
+from bayesteach.maths.teaching import Pool, Pupil, Teachable
+
+# Up to so many lessons, exchange looks at them all: 21 images a class, two each.
+EXHAUSTIVE = 50_000
+# Log odds nearer than this are equal: less is rounding, and would let an exchange walk in circles.
+LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The examples chosen for a probe, what they teach, and where they stand among the candidates.
+
+    members      the examples' places in the pool, those of the target first
+    probability  P(target | probe, lesson), and `prior` the same before the lesson
+    taught       the difference of the two in log odds
+    rank         1 + how many candidates teach more
+    """
+
+    members: tuple[int, ...]
+    ids: tuple[str, ...]
+    probability: float
+    prior: float
+    taught: float
+    rank: int
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """What a search came to: the lesson, if there is one, and the log odds after each of its candidates."""
+
+    lesson: Lesson | None
+    log_odds: Float[Tensor, " candidates"]
+
+    @property
+    def best_probability(self) -> float:
+        """The most that any candidate taught: why there is no lesson, when there is none."""
+        return float(self.log_odds.max().sigmoid())
+
+
+def first_past(
+    learner: Teachable,
+    probe: Float[Tensor, " cols"],
+    pool: Pool,
+    rng: Generator,
+    *,
+    threshold: float = 0.8,
+    candidates: int = 200,
+    each: int = 2,
+) -> Search:
+    """The first of some random lessons after which P(target) exceeds the threshold: the paper's search, with its numbers."""
+    checks.share("threshold", threshold)
+    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    past = (tried.log_odds.sigmoid() > threshold) & tried.settled
+    return tried.search(int(past.nonzero()[0, 0]) if bool(past.any()) else None)
+
+
+def best_of(
+    learner: Teachable,
+    probe: Float[Tensor, " cols"],
+    pool: Pool,
+    rng: Generator,
+    *,
+    candidates: int = 200,
+    each: int = 2,
+) -> Search:
+    """The random lesson that teaches most."""
+    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    return tried.search(tried.best)
+
+
+def exchange(
+    learner: Teachable,
+    probe: Float[Tensor, " cols"],
+    pool: Pool,
+    rng: Generator,
+    *,
+    restarts: int = 4,
+    candidates: int = 200,
+    each: int = 2,
+) -> Search:
+    """The lesson that no exchange of one example improves, from the best few of some random lessons.
+
+    Each place of a lesson in turn takes the image of the whole pool that teaches most, until a round changes nothing. Never
+    worse than the best candidate. Where all lessons of the pool can be looked at, they are.
+    """
+    checks.some("restarts", restarts)
+    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    if _lessons_of(pool, each) <= EXHAUSTIVE:
+        everything = _Candidates.of(tried.pupil, pool, _all_lessons(pool, each))
+        return tried.search_with(everything.members[everything.best], everything.best_log_odds)
+    starts = tried.ranking[:restarts]
+    found = [_exchanged(tried.pupil, pool, tried.members[i], tried.chosen_log_odds(int(i))) for i in starts]
+    return tried.search_with(*max(found, key=lambda lesson: lesson[1]))
+
+
+def from_teacher(
+    learner: Teachable,
+    probe: Float[Tensor, " cols"],
+    pool: Pool,
+    rng: Generator,
+    *,
+    lessons: int = 1,
+    each: int = 2,
+    block: int = 1000,
+    max_candidates: int = 1_000_000,
+) -> list[Search]:
+    """Independent draws from P_teacher itself, by rejection: a random lesson is kept with probability P_learner.
+
+    Each draw ranks among the random lessons that were looked at on the way to it.
+    """
+    checks.some("lessons", lessons)
+    pupil = _faced(learner, probe, pool, each)
+    drawn: list[Search] = []
+    for _ in range(0, max_candidates, block):
+        tried = _Candidates.of(pupil, pool, _random_lessons(pool, rng, block, each))
+        kept = (
+            torch.rand(block, generator=rng, dtype=torch.float64) < tried.log_odds.double().sigmoid()
+        ) & tried.settled
+        drawn += [tried.search(int(i)) for i in kept.nonzero()[: lessons - len(drawn), 0]]
+        if len(drawn) == lessons:
+            return drawn
+    raise NotConverged(
+        f"from_teacher: {len(drawn)} of {lessons} lessons after {max_candidates} candidates; the learner hardly ever gives the "
+        "target. Use best_of or exchange, or raise max_candidates; the lessons so far are in .partial.",
+        partial=drawn,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidates:
+    """Some lessons of a pool, taught."""
+
+    pupil: Pupil
+    pool: Pool
+    members: Int[Tensor, "lessons examples"]
+    log_odds: Float[Tensor, " lessons"]
+    prior_log_odds: Float[Tensor, ""]
+    settled: Bool[Tensor, " lessons"]
+
+    @classmethod
+    def draw(
+        cls, learner: Teachable, probe: Tensor, pool: Pool, rng: Generator, candidates: int, each: int
+    ) -> "_Candidates":
+        checks.some("candidates", candidates)
+        return cls.of(_faced(learner, probe, pool, each), pool, _random_lessons(pool, rng, candidates, each))
+
+    @classmethod
+    def of(cls, pupil: Pupil, pool: Pool, members: Tensor) -> "_Candidates":
+        taught = pupil.predict(members)
+        return cls(pupil, pool, members, taught.log_odds, taught.prior_log_odds, taught.settled)
+
+    @property
+    def ranking(self) -> Int[Tensor, " lessons"]:
+        """The settled candidates, best first; among equals the earlier."""
+        order = self.log_odds.argsort(descending=True, stable=True)
+        order = order[self.settled[order]]
+        if not len(order):
+            raise NotConverged(f"lessons: none of {len(self.members)} candidates settled. Check the features' scale.")
+        return order
+
+    @property
+    def best(self) -> int:
+        return int(self.ranking[0])
+
+    @property
+    def best_log_odds(self) -> float:
+        return self.chosen_log_odds(self.best)
+
+    def chosen_log_odds(self, chosen: int) -> float:
+        return float(self.log_odds[chosen])
+
+    def search(self, chosen: int | None) -> Search:
+        if chosen is None:
+            return Search(None, self.log_odds)
+        return self.search_with(self.members[chosen], self.chosen_log_odds(chosen))
+
+    def search_with(self, members: Tensor, log_odds: float) -> Search:
+        """A search that ends with this lesson, whether or not it is one of the candidates."""
+        places = tuple(int(i) for i in members)
+        lesson = Lesson(
+            members=places,
+            ids=tuple(self.pool.ids[i] for i in places),
+            probability=float(torch.tensor(log_odds, dtype=torch.float64).sigmoid()),
+            prior=float(self.prior_log_odds.double().sigmoid()),
+            taught=log_odds - float(self.prior_log_odds),
+            rank=1 + int((self.log_odds > log_odds + LEAST_GAIN).sum()),
+            candidates=len(self.log_odds),
+        )
+        return Search(lesson, self.log_odds)
+
+
+def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int) -> Pupil:
+    """The learner before probe and pool, once the pool is known to be fit for lessons."""
+    checks.some("each", each)
+    for label, of_label in (("target", pool.is_target), ("alternative", ~pool.is_target)):
+        count = int(of_label.sum())
+        if count < each:
+            raise BadPool(
+                f"pool: found {count} image{'s' * (count != 1)} of the {label}, a lesson needs {each}. Add images of that class, or drop the trial."
+            )
+    own = (pool.features == probe).all(-1).any(-1)
+    if bool(own.any()):
+        held = pool.ids[int(own.nonzero()[0, 0])]
+        raise BadPool(
+            f"pool: image {held} is the probe itself, and would tell its answer. Leave it out with pool.without([id])."
+        )
+    return learner.facing(probe, pool)
+
+
+def _images(pool: Pool) -> tuple[Tensor, Tensor]:
+    return pool.is_target.nonzero()[:, 0], (~pool.is_target).nonzero()[:, 0]
+
+
+def _random_lessons(pool: Pool, rng: Generator, count: int, each: int) -> Int[Tensor, "lessons examples"]:
+    """Lessons drawn alike from all of the pool; no image twice in one lesson."""
+    return torch.cat(
+        [images[_distinct(len(images), each, count, rng)] for images in _images(pool)],
+        dim=1,
+    )
+
+
+def _distinct(size: int, each: int, count: int, rng: Generator) -> Int[Tensor, "count each"]:
+    """Rows of `each` different numbers below `size` (Floyd's sampling, all rows at once)."""
+    chosen = torch.empty(count, 0, dtype=torch.long)
+    for top in range(size - each, size):
+        pick = torch.randint(top + 1, (count, 1), generator=rng)
+        taken = (chosen == pick).any(1, keepdim=True)
+        chosen = torch.cat([chosen, torch.where(taken, torch.full_like(pick, top), pick)], 1)
+    return chosen
+
+
+def _lessons_of(pool: Pool, each: int) -> int:
+    targets, alternatives = _images(pool)
+    return comb(len(targets), each) * comb(len(alternatives), each)
+
+
+def _all_lessons(pool: Pool, each: int) -> Int[Tensor, "lessons examples"]:
+    sides = [list(combinations(images.tolist(), each)) for images in _images(pool)]
+    return torch.tensor([t + a for t, a in product(*sides)])
+
+
+def _exchanged(pupil: Pupil, pool: Pool, members: Tensor, log_odds: float) -> tuple[Tensor, float]:
+    """Coordinate exchange until no place of the lesson has a better image."""
+    images = _images(pool)
+    each = len(members) // 2
+    unchanged, place = 0, 0
+    while unchanged < len(members):
+        side = images[place // each]
+        free = side[~torch.isin(side, members)]
+        unchanged += 1
+        if len(free):
+            trial = members.repeat(len(free), 1)
+            trial[:, place] = free
+            scored = _Candidates.of(pupil, pool, trial)
+            if bool(scored.settled.any()) and scored.best_log_odds > log_odds + LEAST_GAIN:
+                members, log_odds, unchanged = trial[scored.best], scored.best_log_odds, 1
+        place = (place + 1) % len(members)
+    return members, log_odds

@@ -1,0 +1,241 @@
+"""What goes wrong, as a user meets it: run as a script, without the shape checks of the tests, it prints what was raised."""
+
+import json
+import sys
+from collections.abc import Callable
+
+import torch
+
+import bayesteach as bt
+from bayesteach.maths.curvature import merge
+
+NAN = float("nan")
+F = {"dtype": torch.float64}
+
+
+def ones(*shape: int) -> torch.Tensor:
+    return torch.ones(*shape, **F)
+
+
+def head(rows: int = 3, cols: int = 2) -> bt.KroneckerGaussian:
+    return bt.KroneckerGaussian(ones(rows, cols), torch.eye(rows, **F), torch.eye(cols, **F))
+
+
+def sums() -> bt.CurvatureSums:
+    p = torch.tensor([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], **F)
+    return bt.CurvatureSums(3, 2).add(torch.tensor([[1.0, 2.0], [3.0, 1.0]], **F), p)
+
+
+def scatter() -> bt.ScatterSums:
+    features = torch.tensor([[0.0, 1.0], [0.5, 0.0], [4.0, 4.0], [4.5, 3.0]], **F)
+    return bt.ScatterSums(2, 2).add(features, torch.tensor([0, 0, 1, 1]))
+
+
+def pool() -> bt.Pool:
+    return bt.Pool.of(torch.arange(4.0, **F).view(2, 2), -1 - torch.arange(4.0, **F).view(2, 2))
+
+
+def holes(*shape: int) -> torch.Tensor:
+    tensor = ones(*shape)
+    tensor.view(-1)[-1] = NAN
+    return tensor
+
+
+def rng() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def learner() -> bt.Learner:
+    return bt.Learner.between(head(), 0, 1)
+
+
+# name: (what is done, the error, what its message must say)
+CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
+    "head of the wrong rows": (
+        lambda: bt.KroneckerGaussian(ones(3, 2), ones(4, 4), ones(2, 2)),
+        "BadShape",
+        ["row_scale", "(4, 4)", "(3, row_rank)"],
+    ),
+    "head of the wrong cols": (
+        lambda: bt.KroneckerGaussian(ones(3, 2), ones(3, 3), ones(5, 5)),
+        "BadShape",
+        ["col_scale"],
+    ),
+    "head with NaN": (
+        lambda: bt.KroneckerGaussian(holes(3, 2), ones(3, 3), ones(2, 2)),
+        "NotFinite",
+        ["mean", "(2, 1)"],
+    ),
+    "head of integers": (
+        lambda: bt.KroneckerGaussian(torch.ones(3, 2, dtype=torch.long), ones(3, 3), ones(2, 2)),
+        "BadShape",
+        ["torch.int64", ".float()"],
+    ),
+    "row out of range": (lambda: head().contrast(0, 3), "OutOfRange", ["other", "3", "0 to 2"]),
+    "row below range": (lambda: head().contrast(-1, 0), "OutOfRange", ["row", "-1"]),
+    "features of the wrong width": (lambda: head().at(ones(4, 5)), "BadShape", ["features", "(4, 5)", "(images, 2)"]),
+    "features with infinity": (lambda: head().at(ones(4, 2) / 0), "NotFinite", ["features", "8 of 8"]),
+    "no draws": (lambda: head().at(ones(1, 2)).probabilities(rng(), 0), "Empty", ["draws"]),
+    "no draws of weights": (lambda: head().probabilities_by_weights(ones(1, 2), rng(), 0), "Empty", ["draws"]),
+    "curvature of no classes": (lambda: bt.CurvatureSums(0, 2), "Empty", ["classes"]),
+    "curvature of nothing": (lambda: bt.CurvatureSums(3, 2).posterior(ones(3, 2)), "Empty", ["images"]),
+    "curvature of other features": (lambda: sums().add(ones(1, 3), ones(1, 3) / 3), "BadShape", ["features", "(1, 3)"]),
+    "curvature of fewer answers": (lambda: sums().add(ones(2, 2), ones(1, 3) / 3), "BadShape", ["probabilities"]),
+    "curvature of logits": (
+        lambda: sums().add(ones(1, 2), 4 * ones(1, 3)),
+        "OutOfRange",
+        ["row 0 sums to 12", "softmax"],
+    ),
+    "curvature with NaN": (lambda: sums().add(holes(1, 2), ones(1, 3) / 3), "NotFinite", ["features", "(0, 1)"]),
+    "curvature of certainty": (
+        lambda: bt.CurvatureSums(2, 2).add(ones(1, 2), torch.tensor([[1.0, 0.0]], **F)).posterior(ones(2, 2)),
+        "BadInput",
+        ["certainty", "prior_precision"],
+    ),
+    "another head": (lambda: sums().posterior(ones(4, 2)), "BadShape", ["head", "(4, 2)"]),
+    "no images stood for": (lambda: sums().posterior(ones(3, 2), n=0), "OutOfRange", ["n, the number of images"]),
+    "negative precision": (
+        lambda: sums().posterior(ones(3, 2), prior_precision=-1.0),
+        "OutOfRange",
+        ["prior_precision", "-1"],
+    ),
+    "shrinkage above one": (lambda: sums().posterior(ones(3, 2), shrinkage=1.5), "OutOfRange", ["shrinkage", "1.5"]),
+    "sums that do not match": (lambda: sums() + bt.CurvatureSums(4, 2), "BadShape", ["classes"]),
+    "nothing to merge": (lambda: merge([]), "BadInput", ["no parts"]),
+    "held-out labels out of range": (
+        lambda: bt.choose_shrinkage(sums(), ones(3, 2), ones(2, 2), torch.tensor([0, 3]), rng()),
+        "OutOfRange",
+        ["labels", "found 3 at index (1,)", "0 to 2"],
+    ),
+    "no held-out images": (
+        lambda: bt.choose_shrinkage(sums(), ones(3, 2), ones(0, 2), torch.ones(0, dtype=torch.long), rng()),
+        "Empty",
+        ["held-out"],
+    ),
+    "refit of nothing": (
+        lambda: bt.refit_head(ones(0, 2), torch.ones(0, dtype=torch.long), ones(3, 2)),
+        "Empty",
+        ["images"],
+    ),
+    "refit with a label too many": (
+        lambda: bt.refit_head(ones(2, 2), torch.tensor([0, 1, 2]), ones(3, 2)),
+        "BadShape",
+        ["labels", "(3,)", "(2)"],
+    ),
+    "refit with labels that are not whole": (
+        lambda: bt.refit_head(ones(2, 2), ones(2), ones(3, 2)),
+        "OutOfRange",
+        ["labels", "whole numbers"],
+    ),
+    "refit without decay": (
+        lambda: bt.refit_head(ones(2, 2), torch.tensor([0, 1]), ones(3, 2), weight_decay=0.0),
+        "OutOfRange",
+        ["weight_decay"],
+    ),
+    "learner of one class": (lambda: bt.Learner.between(head(), 1, 1), "OutOfRange", ["alternative", "class 1"]),
+    "learner of a class that is not": (lambda: bt.Learner.between(head(), 0, 9), "OutOfRange", ["9", "0 to 2"]),
+    "no prior": (lambda: bt.Learner.between(head(), 0, 1, prior_strength=0.0), "OutOfRange", ["prior_strength"]),
+    "negative knowledge": (lambda: bt.Learner.between(head(), 0, 1, knowledge=-1.0), "OutOfRange", ["knowledge"]),
+    "another probe": (
+        lambda: learner().predict(ones(3), bt.Lessons(pool(), torch.tensor([[0, 2]]))),
+        "BadShape",
+        ["probe", "(3,)", "(2)"],
+    ),
+    "probe with NaN": (
+        lambda: learner().predict(holes(2), bt.Lessons(pool(), torch.tensor([[0, 2]]))),
+        "NotFinite",
+        ["probe"],
+    ),
+    "pool with NaN": (lambda: bt.Pool.of(holes(2, 2), ones(2, 2)), "NotFinite", ["pool"]),
+    "pool of two widths": (lambda: bt.Pool.of(ones(2, 2), ones(2, 3)), "BadShape", ["alternatives"]),
+    "pool with ids missing": (
+        lambda: bt.Pool.of(ones(2, 2), ones(1, 2), ["a"], ["b"]),
+        "BadShape",
+        ["2 ids for 3 images"],
+    ),
+    "lesson of an image that is not": (
+        lambda: bt.Lessons(pool(), torch.tensor([[0, 4]])),
+        "OutOfRange",
+        ["members", "found 4", "0 to 3"],
+    ),
+    "lesson of no examples": (lambda: bt.Lessons(pool(), torch.ones(1, 0, dtype=torch.long)), "Empty", ["examples"]),
+    "one lesson, not a batch": (lambda: bt.Lessons(pool(), torch.tensor([0, 2])), "BadShape", ["members"]),
+    "threshold above one": (
+        lambda: bt.first_past(learner(), ones(2), pool(), rng(), threshold=80.0),
+        "OutOfRange",
+        ["threshold", "80"],
+    ),
+    "no candidates": (lambda: bt.best_of(learner(), ones(2), pool(), rng(), candidates=0), "Empty", ["candidates"]),
+    "no restarts": (lambda: bt.exchange(learner(), ones(2), pool(), rng(), restarts=0), "Empty", ["restarts"]),
+    "no lessons wanted": (lambda: bt.from_teacher(learner(), ones(2), pool(), rng(), lessons=0), "Empty", ["lessons"]),
+    "scatter of one class": (
+        lambda: bt.ScatterSums(2, 2).add(ones(3, 2), torch.zeros(3, dtype=torch.long)).learner(),
+        "BadInput",
+        ["3 images of 1 classes"],
+    ),
+    "scatter of nothing": (lambda: bt.ScatterSums(2, 2).learner(), "BadInput", ["0 images of 0 classes"]),
+    "scatter of a class too many": (
+        lambda: scatter().add(ones(1, 2), torch.tensor([2])),
+        "OutOfRange",
+        ["labels", "found 2"],
+    ),
+    "classes that do not differ": (
+        lambda: (
+            bt.ScatterSums(2, 1)
+            .add(torch.tensor([[-1.0], [1.0], [-1.0], [1.0]], **F), torch.tensor([0, 0, 1, 1]))
+            .learner()
+        ),
+        "BadInput",
+        ["differ no more"],
+    ),
+    "temperature of zero": (lambda: scatter().learner(temperature=0.0), "OutOfRange", ["temperature"]),
+    "too few to hold out": (
+        lambda: bt.choose_discriminant(scatter(), ones(2, 2), torch.tensor([0, 1]), rng()),
+        "BadInput",
+        ["held-out images", "Hold out more"],
+    ),
+    "masks of no size": (lambda: bt.MaskPrior(0), "Empty", ["height"]),
+    "masks of no length": (lambda: bt.MaskPrior(length_scale=0.0), "OutOfRange", ["length_scale", "0.0"]),
+    "masks of negative length": (lambda: bt.MaskPrior(length_scale=-2.0), "OutOfRange", ["length_scale"]),
+    "masks that do not vary": (lambda: bt.MaskPrior(sd=0.0), "OutOfRange", ["sd"]),
+    "masks that vary beyond measure": (lambda: bt.MaskPrior(sd=float("inf")), "OutOfRange", ["sd"]),
+    "masks of no mean": (lambda: bt.MaskPrior(mean=NAN), "NotFinite", ["mean"]),
+    "no masks": (lambda: bt.MaskPrior(8, 2.0).sample(0, rng()), "Empty", ["number of masks"]),
+    "no Sobol masks": (lambda: bt.MaskPrior(8, 2.0).sample_sobol(0, 0), "Empty", ["number of masks"]),
+    "a map of nothing": (lambda: bt.ExpectedMask(1, 4).map, "Empty", ["masks"]),
+    "a map of another size": (
+        lambda: bt.ExpectedMask(1, 4).add(ones(2, 4, 5), ones(2, 1)),
+        "BadShape",
+        ["masks", "(2, 4, 5)"],
+    ),
+    "a map of other classes": (
+        lambda: bt.ExpectedMask(1, 4).add(ones(2, 4, 4), ones(2, 3)),
+        "BadShape",
+        ["log_weights"],
+    ),
+    "a map with NaN": (
+        lambda: bt.ExpectedMask(1, 4).add(ones(2, 4, 4), holes(2, 1)),
+        "NotFinite",
+        ["log_weights", "(1, 0)"],
+    ),
+    "a map of masks with NaN": (lambda: bt.ExpectedMask(1, 4).add(holes(2, 4, 4), ones(2, 1)), "NotFinite", ["masks"]),
+    "a map without weight": (
+        lambda: bt.ExpectedMask(2, 4).add(ones(2, 4, 4), torch.tensor([[0.0, -torch.inf]] * 2)).map,
+        "BadInput",
+        ["classes [1] is zero"],
+    ),
+    "maps that do not match": (lambda: bt.ExpectedMask(1, 4) + bt.ExpectedMask(2, 4), "BadShape", ["2 classes"]),
+}
+
+
+def raised(case: Callable[[], object]) -> tuple[list[str], str]:
+    """The error's classes and its message."""
+    try:
+        case()
+    except Exception as error:  # noqa: BLE001 — any other error is what the test looks for
+        return [cls.__name__ for cls in type(error).__mro__], str(error)
+    return [], "nothing was raised"
+
+
+if __name__ == "__main__":
+    json.dump({name: raised(case) for name, (case, _, _) in CASES.items()}, sys.stdout)

@@ -1,0 +1,31 @@
+"""Every test runs with the shapes in the annotations checked, in one thread's reproducible order."""
+
+import os
+
+
+import tests.typecheck  # noqa: F401 — the hook below finds it by name
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+# Before the first import of the package: from here on each call checks its jaxtyping annotations.
+install_import_hook("bayesteach", "tests.typecheck.check")
+
+import pytest  # noqa: E402 — after the hook, like everything that could import the package
+import torch  # noqa: E402
+
+settings.register_profile(
+    "check", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("verify", max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
+
+
+@pytest.fixture
+def rng() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long versions to `make verify`, which asks for them with -m verify."""
+    if "verify" not in config.getoption("markexpr"):
+        items[:] = [item for item in items if "verify" not in item.keywords]
