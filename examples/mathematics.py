@@ -1,7 +1,7 @@
 """The mathematics on a toy whose right answers are known: writes out/mathematics.png.
 
-A head is fitted to three clouds of points; its posterior makes a learner; the learner is taught the best and the worst lesson about
-one probe. Beside it, masks from the prior, and the expected mask of a classifier that only looks for a bright disc.
+A head is fitted to three clouds of points; its posterior makes a learner; the learner is taught the best and the worst lesson
+about one probe. Beside it, masks from the prior, and the expected mask of a classifier that only looks for a bright disc.
 """
 
 from pathlib import Path
@@ -12,8 +12,8 @@ import torch
 import bayesteach as bt
 
 mpl.use("agg")
-from matplotlib import pyplot as plt  # noqa: E402 — after the backend is chosen
-from matplotlib.axes import Axes  # noqa: E402
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 OUT = Path("out")
 COLOURS = ("#0072B2", "#D55E00", "#009E73")
@@ -56,11 +56,12 @@ def lessons(best_axes: Axes, worst_axes: Axes, rng: torch.Generator) -> None:
         (worst_axes, worst.members, 1 - worst.probability, "The worst lesson"),
     ):
         for c, colour in enumerate(COLOURS):
-            axes.scatter(*points[labels == c].T.numpy(), s=9, color=colour, alpha=0.35, linewidths=0)
+            x, y = points[labels == c].T.numpy()
+            axes.scatter(x, y, s=9, color=colour, alpha=0.35, linewidths=0)
         for i in members:
             x, y = pool.features[i, 0, :2].tolist()
             axes.scatter(x, y, s=130, color=COLOURS[0 if pool.is_target[i] else 1], edgecolors="black", zorder=3)
-        axes.scatter(*probe[:2].tolist(), s=220, marker="*", color="black", zorder=4)
+        axes.scatter(float(probe[0]), float(probe[1]), s=220, marker="*", color="black", zorder=4)
         axes.set_title(f"{name}: P(blue | ★) = {probability:.2f}")
         axes.set(xticks=[], yticks=[], aspect="equal")
     print(f"Best lesson: P = {found.lesson.probability:.3f}, taught {found.lesson.taught:+.2f} log odds;")

@@ -2,10 +2,10 @@
 
 import os
 
-
-import tests.typecheck  # noqa: F401 — the hook below finds it by name
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
+
+import tests.typecheck  # noqa: F401 — the hook below finds it by name
 
 # Before the first import of the package: from here on each call checks its jaxtyping annotations.
 install_import_hook("bayesteach", "tests.typecheck.check")

@@ -1,5 +1,7 @@
 """The slow, obvious versions, in float64."""
 
+import itertools
+
 import numpy as np
 import torch
 from scipy.integrate import quad
@@ -38,9 +40,7 @@ def mean_sigmoid(mean: float, sd: float) -> float:
     def integrand(f: float) -> float:
         return float(expit(f) * np.exp(-0.5 * ((f - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
 
-    return sum(
-        quad(integrand, a, b, epsabs=0, epsrel=1e-13, limit=200)[0] for a, b in zip(points, points[1:], strict=False)
-    )
+    return sum(quad(integrand, a, b, epsabs=0, epsrel=1e-13, limit=200)[0] for a, b in itertools.pairwise(points))
 
 
 def taught(

@@ -1,5 +1,6 @@
 """Streaming curvature against image-by-image sums, dense inverses, and laplace-torch."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_any_split_of_the_images_gives_the_same_sums(cuts, seed):
     features, head, whole = world(40, 4, 3, torch.Generator().manual_seed(seed))
     p = (features @ head.mT).softmax(1)
     edges = [0, *sorted(cuts), 40]
-    parts = [CurvatureSums(3, 4).add(features[a:b], p[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [CurvatureSums(3, 4).add(features[a:b], p[a:b]) for a, b in itertools.pairwise(edges)]
     for merged in (merge(parts), merge(parts[::-1]), sum(parts[1:], start=parts[0])):
         assert merged.count == whole.count
         torch.testing.assert_close(merged.feature_factor, whole.feature_factor, rtol=1e-10, atol=1e-12)
@@ -107,7 +108,7 @@ def test_a_class_that_is_never_answered_is_reported(rng):
 
 
 def test_shrinkage_moves_the_feature_factor_to_its_diagonal(rng):
-    features, head, sums = world(60, 4, 3, rng)
+    _, head, sums = world(60, 4, 3, rng)
     u = 60**0.5 * sums.feature_factor
     posterior = sums.posterior(head, shrinkage=0.25)
     expected = torch.linalg.inv(0.75 * u + 0.25 * torch.diag(u.diagonal()))

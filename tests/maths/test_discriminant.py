@@ -1,5 +1,7 @@
 """Probabilistic LDA against the conditional of one big Gaussian."""
 
+import itertools
+
 import pytest
 import torch
 from hypothesis import assume, given
@@ -68,7 +70,7 @@ def test_any_split_of_the_images_gives_the_same_sums(cuts, seed):
     features, labels = world(6, 10, 3, torch.Generator().manual_seed(seed))
     whole = ScatterSums(6, 3).add(features, labels)
     edges = [0, *sorted(cuts), 60]
-    parts = [ScatterSums(6, 3).add(features[a:b], labels[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [ScatterSums(6, 3).add(features[a:b], labels[a:b]) for a, b in itertools.pairwise(edges)]
     merged = sum(parts[1:], start=parts[0])
     for mine, theirs in zip(merged.covariances(), whole.covariances(), strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-10, atol=1e-10)

@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from scipy.optimize import brentq
 from scipy.special import expit
 

@@ -10,16 +10,17 @@ from bayesteach.errors import BadShape, Empty, NotFinite, OutOfRange
 
 def sizes(name: str, tensor: Tensor, *expected: int | str) -> None:
     """The tensor has these sizes; a word stands for any size, and the same word for the same size."""
-    if isinstance(tensor, Tensor) and tensor.ndim == len(expected):
+    if tensor.ndim == len(expected):
         known: dict[str, int] = {}
         if all(
             size == (known.setdefault(want, size) if isinstance(want, str) else want)
             for size, want in zip(tensor.shape, expected, strict=True)
         ):
             return
-    found = tuple(tensor.shape) if isinstance(tensor, Tensor) else type(tensor).__name__
     wanted = "(" + ", ".join(str(want) for want in expected) + ")"
-    raise BadShape(f"{name}: found {found}, expected a tensor of shape {wanted}. Reshape it, or check which is passed.")
+    raise BadShape(
+        f"{name}: found {tuple(tensor.shape)}, expected a tensor of shape {wanted}. Reshape it, or check which is passed."
+    )
 
 
 def floating(name: str, tensor: Tensor) -> None:

@@ -183,7 +183,7 @@ class ShrinkageChoice:
     log_losses: dict[float, float]
 
 
-def choose_shrinkage(
+def choose_shrinkage(  # noqa: PLR0913 — the posterior's own settings, and the held-out images
     sums: CurvatureSums,
     head: Float[Tensor, "rows cols"],
     features: Float[Tensor, "images cols"],

@@ -48,7 +48,8 @@ class Logits:
     def mean_field_probit(self) -> Float[Tensor, "*images rows"]:
         """E[softmax(f)] ≈ softmax(f̄ / √(1 + π/8 · var f)), class by class: no draws, but not exact.
 
-        It forgets how the classes covary. How far off it is, is measured by benchmarks/bench_predictive.py.
+        It forgets how the classes covary. With 100 classes and logits of standard deviation 0.3, 1 and 3 it was off by up to
+        0.014, 0.08 and 0.17, and changed the top class of 0, 6 and 28 % of images (benchmarks/bench_predictive.py).
         """
         variance = (self.spread[..., None] * torch.linalg.vector_norm(self.row_scale, dim=1)) ** 2
         return (self.mean / (1 + pi / 8 * variance).sqrt()).softmax(-1)

@@ -1,8 +1,8 @@
 """The paper's learner: a two-class Bayesian logistic regression, taught in the span of its lesson.
 
 Of the head's posterior only d = w_t − w_a ~ N(d₀, κ U⁻¹) reaches the likelihood. With k(z, z') = κ zᵀU⁻¹z' this is Laplace
-Gaussian-process classification with a linear kernel (Rasmussen & Williams 2006, GPML, algorithms 3.1 and 3.2): the mode is found in as
-many unknowns as the lesson has views, and the answer to a probe is E[σ(f)] with f ~ N(μ, s²), in closed form.
+Gaussian-process classification with a linear kernel (Rasmussen & Williams 2006, GPML, algorithms 3.1 and 3.2): the mode is found
+in as many unknowns as the lesson has views, and the answer to a probe is E[σ(f)] with f ~ N(μ, s²), in closed form.
 """
 
 from collections.abc import Iterator

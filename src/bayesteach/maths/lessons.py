@@ -213,7 +213,8 @@ def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int) -> Pupil:
         count = int(of_label.sum())
         if count < each:
             raise BadPool(
-                f"pool: found {count} image{'s' * (count != 1)} of the {label}, a lesson needs {each}. Add images of that class, or drop the trial."
+                f"pool: found {count} image{'s' * (count != 1)} of the {label}, a lesson needs {each}. "
+                "Add images of that class, or drop the trial."
             )
     own = (pool.features == probe).all(-1).any(-1)
     if bool(own.any()):

@@ -21,9 +21,9 @@ BATCH = 64
 class MaskPrior:
     """Masks σ(g), g a Gaussian process with this mean and covariance sd² exp(−‖x − x'‖² / 2ℓ²), ℓ = length_scale in pixels.
 
-    The kernel separates over rows and columns, so g = mean + sd · R Z Cᵀ with Z standard normal, and R Rᵀ, C Cᵀ the kernels of the
-    sides. Of each side the first eigenvectors are kept that leave out no more than 1e-6 of the variance in all: 18 of 224 at the
-    paper's length scale of a tenth of the side. The defaults are the paper's.
+    The kernel separates over rows and columns, so g = mean + sd · R Z Cᵀ with Z standard normal, and R Rᵀ, C Cᵀ the kernels of
+    the sides. Of each side the first eigenvectors are kept that leave out no more than 1e-6 of the variance in all: 19 of 224 at
+    the paper's length scale of a tenth of the side. The defaults are the paper's.
     """
 
     size: int | tuple[int, int] = 224

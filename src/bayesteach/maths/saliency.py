@@ -119,8 +119,8 @@ class ExpectedMask:
         self._weighted()
         if 0 < len(self._replicates) < LEAST_REPLICATES:
             raise BadInput(
-                f"standard error: found {len(self._replicates)} replicates, expected at least {LEAST_REPLICATES}. Split the masks "
-                "over more scrambles, or draw them independently."
+                f"standard error: found {len(self._replicates)} replicates, expected at least {LEAST_REPLICATES}. Split the "
+                "masks over more scrambles, or draw them independently."
             )
         if self._independent + len(self._replicates) < 2:
             return torch.full((self.classes, *self.size), torch.inf, dtype=torch.float64)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from bayesteach.errors import BadPool, BadShape, NotConverged
+from bayesteach.errors import BadShape, NotConverged
 from bayesteach.maths import checks
 
 

@@ -15,7 +15,7 @@ _SCHEMAS = {
 def import_torchvision() -> None:
     """Leave torchvision imported, or raise ImportError if it is not installed."""
     try:
-        import torchvision  # noqa: F401, PLC0415 — tried first: a whole installation needs nothing from us
+        import torchvision  # noqa: PLC0415 — tried first: a whole installation needs nothing from us
     except RuntimeError as error:
         if "torchvision::" not in str(error):
             raise

@@ -1,0 +1,59 @@
+"""What the documents promise: their code runs, their commands and links exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+PYTHON = [(page, code) for page in PAGES for code in blocks(page, "python")]
+
+
+@pytest.mark.parametrize(("page", "code"), PYTHON, ids=[name(page) for page, _ in PYTHON])
+def test_the_python_in_the_documents_runs(page, code, tmp_path):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_python_to_run():
+    assert blocks(ROOT / "README.md", "python")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_between_documents_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_make_commands_of_the_documents_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        command
+        for page in PAGES
+        for text in [*blocks(page, "sh"), *re.findall(r"`(make [a-z]+)`", page.read_text())]
+        for command in re.findall(r"^make ([a-z]+)", text, re.MULTILINE)
+    }
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_the_demo_draws_its_picture(tmp_path):
+    script = ROOT / "examples" / "mathematics.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "mathematics.png").stat().st_size > 10_000
+    best, random = re.findall(r"P = ([\d.]+)|random ones: ([\d.]+)", done.stdout)
+    assert float(best[0]) >= float(random[1])
