@@ -3,6 +3,8 @@
 laplace-torch takes seconds an image here, so it is run on a few images; the others on many; all are compared per image.
 """
 
+from typing import Any
+
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
