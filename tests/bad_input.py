@@ -7,7 +7,6 @@ from collections.abc import Callable
 import torch
 
 import bayesteach as bt
-from bayesteach.maths.curvature import merge
 
 NAN = float("nan")
 F = {"dtype": torch.float64}
@@ -73,7 +72,7 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
     ),
     "row out of range": (lambda: head().contrast(0, 3), "OutOfRange", ["other", "3", "0 to 2"]),
     "row below range": (lambda: head().contrast(-1, 0), "OutOfRange", ["row", "-1"]),
-    "features of the wrong width": (lambda: head().at(ones(4, 5)), "BadShape", ["features", "(4, 5)", "(images, 2)"]),
+    "features of the wrong width": (lambda: head().at(ones(4, 5)), "BadShape", ["features", "(4, 5)", "(…, 2)"]),
     "features with infinity": (lambda: head().at(ones(4, 2) / 0), "NotFinite", ["features", "8 of 8"]),
     "no draws": (lambda: head().at(ones(1, 2)).probabilities(rng(), 0), "Empty", ["draws"]),
     "no draws of weights": (lambda: head().probabilities_by_weights(ones(1, 2), rng(), 0), "Empty", ["draws"]),
@@ -101,7 +100,6 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
     ),
     "shrinkage above one": (lambda: sums().posterior(ones(3, 2), shrinkage=1.5), "OutOfRange", ["shrinkage", "1.5"]),
     "sums that do not match": (lambda: sums() + bt.CurvatureSums(4, 2), "BadShape", ["classes"]),
-    "nothing to merge": (lambda: merge([]), "BadInput", ["no parts"]),
     "held-out labels out of range": (
         lambda: bt.choose_shrinkage(sums(), ones(3, 2), ones(2, 2), torch.tensor([0, 3]), rng()),
         "OutOfRange",
@@ -151,7 +149,7 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
     "pool with ids missing": (
         lambda: bt.Pool.of(ones(2, 2), ones(1, 2), ["a"], ["b"]),
         "BadShape",
-        ["2 ids for 3 images"],
+        ["1 ids for 2 images"],
     ),
     "lesson of an image that is not": (
         lambda: bt.Lessons(pool(), torch.tensor([[0, 4]])),
@@ -194,7 +192,7 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         "BadInput",
         ["held-out images", "Hold out more"],
     ),
-    "masks of no size": (lambda: bt.MaskPrior(0), "Empty", ["height"]),
+    "masks of no size": (lambda: bt.MaskPrior(0), "OutOfRange", ["size: found 0"]),
     "masks of no length": (lambda: bt.MaskPrior(length_scale=0.0), "OutOfRange", ["length_scale", "0.0"]),
     "masks of negative length": (lambda: bt.MaskPrior(length_scale=-2.0), "OutOfRange", ["length_scale"]),
     "masks that do not vary": (lambda: bt.MaskPrior(sd=0.0), "OutOfRange", ["sd"]),

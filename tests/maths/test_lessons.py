@@ -1,5 +1,6 @@
 """The searches against exhaustive search, and draws from the teacher against its distribution."""
 
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import pytest
@@ -12,6 +13,7 @@ from bayesteach import (
     Learner,
     NotConverged,
     Pool,
+    Prediction,
     Teachable,
     best_of,
     exchange,
@@ -115,7 +117,7 @@ def test_the_teacher_draws_in_proportion_to_what_the_learner_answers(rng):
     lessons = everything(images)
     expected = who.facing(probe, images).predict(lessons).probability
     expected = expected / expected.sum()
-    draws = from_teacher(who, probe, images, rng, lessons=9000, block=20_000)
+    draws = from_teacher(who, probe, images, rng, lessons=9000)
     places = {tuple(m): i for i, m in enumerate(lessons.tolist())}
     counts = torch.zeros(9)
     for draw in draws:
@@ -156,18 +158,97 @@ def test_a_pool_that_holds_the_probe_is_refused_until_it_is_left_out(rng):
     probe = images.features[2, 0]
     with pytest.raises(BadPool, match=images.ids[2]):
         best_of(learner(rng), probe, images, rng)
-    smaller = images.without([images.ids[2]])
+    smaller = images.without(images.ids[2])
     assert len(smaller.features) == 8
     assert smaller.is_target.sum() == 4
     assert best_of(learner(rng), probe, smaller, rng).lesson is not None
 
 
 def test_ids_are_digests_of_content_unless_given(rng):
-    same = doubles(3, COLS, rng=rng)
-    images = Pool.of(same, same)
-    assert images.ids[:3] == images.ids[3:]
-    assert len(set(images.ids)) == 3
-    assert Pool.of(same, same, list("abc"), list("def")).ids == tuple("abcdef")
+    one, other = doubles(3, COLS, rng=rng), doubles(2, COLS, rng=rng)
+    images, again = Pool.of(one, other), Pool.of(one.clone(), other.float().double())
+    assert images.ids[:3] == again.ids[:3]
+    assert set(images.ids).isdisjoint(again.ids[3:])
+    assert Pool.of(one, other, list("abc"), list("de")).ids == tuple("abcde")
+
+
+def test_copies_under_one_label_count_once_and_under_both_are_refused(rng):
+    one, other = doubles(3, COLS, rng=rng), doubles(2, COLS, rng=rng)
+    images = Pool.of(one, other, ["a", "b", "a"], ["c", "d"])
+    assert images.ids == ("a", "b", "c", "d")
+    torch.testing.assert_close(images.features[:2, 0], one[:2])
+    assert images.is_target.tolist() == [True, True, False, False]
+    with pytest.raises(BadPool, match="image b is in it twice"):
+        Pool.of(one, other, ["a", "b", "c"], ["b", "d"])
+    with pytest.raises(BadPool, match="found 1 image of the target"):
+        best_of(learner(rng), doubles(COLS, rng=rng), Pool.of(one, other, ["a"] * 3, ["c", "d"]), rng)
+
+
+def test_a_probe_is_known_by_its_id_too(rng):
+    images = Pool.of(doubles(3, COLS, rng=rng), doubles(3, COLS, rng=rng), ["img1", "img10", "b"], ["c", "d", "e"])
+    probe = images.features[0, 0] + 1e-7
+    for search in (first_past, best_of, exchange, from_teacher):
+        with pytest.raises(BadPool, match="image img1 is the probe itself"):
+            search(learner(rng), probe, images, rng, probe_id="img1")
+    assert images.without("img1").ids == ("img10", "b", "c", "d", "e")
+    assert best_of(learner(rng), probe, images.without("img1"), rng, probe_id="img1").lesson is not None
+
+
+@dataclass(frozen=True)
+class Fickle:
+    """A learner that does not settle on lessons whose first example is even, and says 0.95 to them, its prior."""
+
+    def facing(self, probe: torch.Tensor, pool: Pool) -> "Fickle":
+        return self
+
+    def predict(self, members: torch.Tensor) -> Prediction:
+        settled = members[:, 0] % 2 == 1
+        log_odds = torch.where(settled, -2 - members.sum(1) / 100, 3.0)
+        return Prediction(log_odds, torch.tensor(3.0), settled)
+
+
+def test_lessons_that_did_not_settle_are_never_chosen_nor_counted(rng, monkeypatch):
+    images, probe = pool(rng, 6, 6), doubles(COLS, rng=rng)
+    for limit in (0, 50_000):
+        monkeypatch.setattr(module, "EXHAUSTIVE", limit)
+        found = [search(Fickle(), probe, images, rng) for search in (best_of, exchange)]
+        found.append(first_past(Fickle(), probe, images, rng, threshold=0.01))
+        found += from_teacher(Fickle(), probe, images, rng, lessons=5)
+        for search in found:
+            assert search.lesson.members[0] % 2 == 1
+            assert search.lesson.probability < 0.2
+            assert search.best_probability < 0.2
+            assert search.lesson.candidates == len(search.log_odds) < search.candidates
+        assert found[0].lesson.rank == 1
+    none = first_past(Fickle(), probe, images, rng, threshold=0.9)
+    assert none.lesson is None
+
+
+def test_when_nothing_settles_it_is_said_with_what_to_do(rng):
+    odd = Pool.of(doubles(4, COLS, rng=rng), doubles(4, COLS, rng=rng))
+
+    class Never(Fickle):
+        def predict(self, members):
+            return Prediction(torch.zeros(len(members)), torch.tensor(0.0), torch.zeros(len(members), dtype=torch.bool))
+
+    with pytest.raises(NotConverged, match="none of 200 candidates settled.*choose_shrinkage"):
+        best_of(Never(), doubles(COLS, rng=rng), odd, rng)
+
+
+def test_more_restarts_look_further(monkeypatch):
+    monkeypatch.setattr(module, "EXHAUSTIVE", 0)
+    for seed in range(40):
+        images = pool(torch.Generator().manual_seed(seed), 9, 9)
+        who = learner(torch.Generator().manual_seed(seed))
+        probe = doubles(COLS, rng=torch.Generator().manual_seed(-seed))
+        one, eight = (
+            exchange(who, probe, images, torch.Generator().manual_seed(0), restarts=n, candidates=8).lesson.probability
+            for n in (1, 8)
+        )
+        assert eight >= one - 1e-6
+        if eight > one + 1e-6:
+            return
+    pytest.fail("eight restarts never found more than one")
 
 
 def test_any_learner_can_be_taught_by_any_search(rng):

@@ -23,10 +23,36 @@ def sizes(name: str, tensor: Tensor, *expected: int | str) -> None:
     )
 
 
+def sides(size: int | tuple[int, int]) -> tuple[int, int]:
+    """Height and width, from one side or both."""
+    both: tuple[object, ...] = (size, size) if isinstance(size, int) else tuple(size)
+    height, width = both if len(both) == 2 else (None, None)
+    if not (isinstance(height, int) and isinstance(width, int) and min(height, width) > 0):
+        raise OutOfRange(f"size: found {size}, expected a side or (height, width), whole numbers above 0.")
+    return height, width
+
+
 def floating(name: str, tensor: Tensor) -> None:
     """The tensor holds real numbers."""
     if not tensor.is_floating_point():
         raise BadShape(f"{name}: found {tensor.dtype}, expected floating point. Convert it with .float() or .double().")
+
+
+def same_precision(name: str, tensor: Tensor, other: Tensor) -> None:
+    """Two tensors that will be multiplied have one precision."""
+    if tensor.dtype != other.dtype:
+        raise BadShape(
+            f"{name}: found {tensor.dtype} beside {other.dtype}, expected one precision. Convert one with .to(…)."
+        )
+
+
+def widths(name: str, tensor: Tensor, width: int) -> None:
+    """The last size is this, whatever comes before."""
+    if tensor.ndim < 1 or tensor.shape[-1] != width or not tensor.is_floating_point():
+        found = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+        raise BadShape(
+            f"{name}: found {found}, expected real numbers of shape (…, {width}). Reshape it, or check which is passed."
+        )
 
 
 def finite(name: str, tensor: Tensor) -> None:

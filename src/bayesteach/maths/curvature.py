@@ -58,7 +58,7 @@ class CurvatureSums:
         checks.sizes("probabilities", probabilities, len(features), len(self.coanswers))
         checks.finite("features", features)
         checks.probabilities("probabilities", probabilities)
-        z, p = features.double(), probabilities.double()
+        z, p = features.detach().double(), probabilities.detach().double()
         p = p / p.sum(1, keepdim=True)
         self.feature_moments.addmm_(z.mT, z)
         self.coanswers.addmm_(p.mT, p)
@@ -122,6 +122,7 @@ class _FeaturePrecision:
         checks.positive("n, the number of images", images)
         checks.not_negative("prior_precision", prior_precision)
         precision = sqrt(images) * sums.feature_factor
+        checks.finite("Σ z zᵀ", precision)
         precision.diagonal().add_(sqrt(prior_precision))
         diagonal = precision.diagonal().clone()
         alive = diagonal > 0
@@ -147,23 +148,30 @@ class _FeaturePrecision:
 def _class_scale(class_factor: Tensor, images: float, prior_precision: float) -> tuple[Tensor, float]:
     """R with R Rᵀ = V⁻¹; at τ = 0 the pseudo-inverse on 1⊥, because softmax cannot see a shift of all logits."""
     rows = len(class_factor)
-    # Adding the trace along 1 makes 1 the last eigenvector, whatever else is nearly singular.
-    bump = float(class_factor.trace()) + 1.0
-    values, vectors = torch.linalg.eigh(class_factor + bump / rows)
-    values, vectors = values[:-1].clamp_min(0), vectors[:, :-1]
-    values = sqrt(images) * values + sqrt(prior_precision)
-    mean = values.mean() if rows > 1 else values.new_zeros(())
-    if float(mean) <= 0:
+    trace = float(class_factor.trace())
+    if trace <= 0 and prior_precision <= 0:
         raise BadInput(
             "probabilities: every image in the sums is answered with certainty (or there is one class), so the curvature of the "
             "log loss is zero and the posterior is flat. Add images, or pass a prior_precision above 0."
         )
-    relative = _least_jitter(values / mean)
-    scale = vectors * (values + relative * mean).rsqrt()
+    # Twice the trace along 1 makes 1 the last eigenvector, whatever else is nearly singular.
+    values, vectors = torch.linalg.eigh(class_factor + 2 * trace / rows)
+    values, vectors = values[:-1].clamp_min(0), vectors[:, :-1]
+    if trace <= 0:
+        # All curvature is the prior's: any basis of 1⊥ serves.
+        values, vectors = torch.zeros(rows - 1, dtype=values.dtype), torch.linalg.qr(_contrasts(rows)).Q
+    values = sqrt(images) * values + sqrt(prior_precision)
+    relative = _least_jitter(values / values.mean()) if rows > 1 else 0.0
+    scale = vectors * (values + relative * (values.mean() if rows > 1 else 0)).rsqrt()
     if prior_precision > 0:
         ones = torch.full((rows, 1), 1 / sqrt(rows), dtype=scale.dtype) * prior_precision**-0.25
         scale = torch.cat([scale, ones], 1)
     return scale, relative
+
+
+def _contrasts(rows: int) -> Tensor:
+    """Each class but the first against the first."""
+    return torch.cat([-torch.ones(1, rows - 1, dtype=torch.float64), torch.eye(rows - 1, dtype=torch.float64)])
 
 
 def _least_jitter(values: Tensor) -> float:
@@ -201,6 +209,8 @@ def choose_shrinkage(  # noqa: PLR0913 — the posterior's own settings, and the
     """
     checks.some("candidates", len(candidates))
     checks.some("held-out images", len(features))
+    checks.some("draws", draws)
+    checks.finite("head", head)
     checks.sizes("head", head, len(sums.coanswers), len(sums.feature_moments))
     checks.sizes("features", features, "images", len(sums.feature_moments))
     checks.sizes("labels", labels, len(features))
@@ -226,14 +236,3 @@ def choose_shrinkage(  # noqa: PLR0913 — the posterior's own settings, and the
         total -= (seen / draws).clamp_min(1e-3 / draws).log().sum(1)
     losses = {s: float(loss) / len(features) for s, loss in zip(candidates, total, strict=True)}
     return ShrinkageChoice(min(losses, key=lambda s: (losses[s], s)), losses)
-
-
-def merge(parts: Sequence[CurvatureSums]) -> CurvatureSums:
-    """Sums over parts, pairwise as in a tree, so that rounding grows with the logarithm of their number."""
-    if not parts:
-        raise BadInput("curvature sums: found no parts to merge, expected at least one.")
-    while len(parts) > 1:
-        parts = [left + right for left, right in zip(parts[::2], parts[1::2], strict=False)] + list(
-            parts[len(parts) & ~1 :]
-        )
-    return parts[0]

@@ -40,7 +40,7 @@ class ScatterSums:
         checks.sizes("labels", labels, len(features))
         checks.finite("features", features)
         checks.indices("labels", labels, len(self.class_counts))
-        z = features.double()
+        z = features.detach().double()
         self.moments.addmm_(z.mT, z)
         self.class_totals.index_add_(0, labels.long(), z)
         self.class_counts += torch.bincount(labels.long(), minlength=len(self.class_counts))
@@ -84,8 +84,12 @@ class ScatterSums:
         """
         checks.share("shrinkage", shrinkage)
         checks.some("dimensions", dimensions)
-        checks.positive("temperature", temperature)
         mean, within, between = self.covariances()
+        checks.finite("Σ z zᵀ", within)
+        if float(within.diagonal().max()) <= 0:
+            raise BadInput(
+                "scatter sums: images of one class never vary. Add images that are not copies of each other."
+            )
         shrunk = (1 - shrinkage) * within
         shrunk.diagonal().add_(shrinkage * float(within.diagonal().mean()))
         values, vectors = torch.linalg.eigh(shrunk)
@@ -117,6 +121,14 @@ class DiscriminantLearner:
     ratios: Float[Tensor, " dimensions"]
     temperature: float = 1.0
     every_view_counts: bool = False
+
+    def __post_init__(self) -> None:
+        checks.sizes("centre", self.centre, "cols")
+        checks.sizes("axes", self.axes, len(self.centre), "dimensions")
+        checks.sizes("ratios", self.ratios, self.axes.shape[1])
+        for name, tensor in (("centre", self.centre), ("axes", self.axes), ("ratios", self.ratios)):
+            checks.finite(name, tensor)
+        checks.positive("temperature", self.temperature)
 
     def facing(self, probe: Float[Tensor, " cols"], pool: Pool) -> "DiscriminantPupil":
         """Project probe and pool once; the views of an example are averaged."""
@@ -162,11 +174,13 @@ class DiscriminantPupil:
     observations: int
 
     def predict(self, members: Int[Tensor, "lessons examples"]) -> Prediction:
+        checks.indices("members", members, len(self.examples))
         is_target = self.pool.is_target[members]
         of_target, of_alternative = (self._log_density(members, chosen) for chosen in (is_target, ~is_target))
         log_odds = (of_target - of_alternative) / self.learner.temperature
-        # Before any lesson the two classes are alike to it.
-        return Prediction(log_odds, torch.zeros((), dtype=log_odds.dtype), torch.isfinite(log_odds))
+        settled = log_odds.isfinite()
+        # Before any lesson the two classes are alike to it; and a lesson too far out to tell leaves it so.
+        return Prediction(torch.where(settled, log_odds, 0.0), torch.zeros((), dtype=log_odds.dtype), settled)
 
     def _log_density(self, members: Tensor, chosen: Tensor) -> Tensor:
         weight = chosen.double() * self.observations
@@ -199,6 +213,8 @@ def choose_discriminant(
     checks.sizes("features", features, "images", len(sums.moments))
     checks.sizes("labels", labels, len(features))
     checks.finite("features", features)
+    checks.indices("labels", labels, len(sums.class_counts))
+    checks.some("each", each)
     questions = _questions(labels, rng, lessons, each)
     tried = {s: _tempered(sums.learner(shrinkage=s, dimensions=dimensions), features, questions) for s in candidates}
     best = min(tried, key=lambda s: tried[s][1])

@@ -26,9 +26,11 @@ HALVINGS = 50
 TOLERANCE = 1e-8
 # The share of the rise that the slope promises, which a step must keep.
 SUFFICIENT = 1e-3
-# A few units in the last place of float64, and the most that they may shift a logit before a lesson counts as not settled.
+# A few units in the last place of float64, and the most that they may move a logit before a lesson counts as not settled.
 ROUNDING = 1e-14
-WORST = 1e-4
+WORST = 1e-5
+# A posterior variance below this share of the prior's is mostly rounding.
+CANCELLED = 1e-10
 # What the Gram matrices of the lessons that are taught at once may take.
 GRAM_BYTES = 256 * 2**20
 
@@ -43,6 +45,13 @@ class Learner:
     mean: Float[Tensor, " cols"]
     scale: Float[Tensor, "cols rank"]
     every_view_counts: bool = False
+
+    def __post_init__(self) -> None:
+        checks.sizes("mean", self.mean, "cols")
+        checks.sizes("scale", self.scale, len(self.mean), "rank")
+        checks.finite("mean", self.mean)
+        checks.finite("scale", self.scale)
+        checks.same_precision("scale", self.scale, self.mean)
 
     @classmethod
     def between(
@@ -72,11 +81,12 @@ class Learner:
         checks.sizes("probe", probe, len(self.mean))
         checks.finite("probe", probe)
         checks.sizes("pool", pool.features, "images", "views", len(self.mean))
+        probe, features = probe.to(self.mean.dtype), pool.features.to(self.mean.dtype)
         return LogisticPupil(
             probe_mean=probe @ self.mean,
             probe_white=probe @ self.scale,
-            means=pool.features @ self.mean,
-            white=pool.features @ self.scale,
+            means=features @ self.mean,
+            white=features @ self.scale,
             is_target=pool.is_target,
             view_weight=1.0 if self.every_view_counts else 1.0 / pool.features.shape[1],
         )
@@ -99,22 +109,23 @@ class LogisticPupil:
 
     def predict(self, members: Int[Tensor, "lessons examples"]) -> Prediction:
         mean, sd, settled = self.logit(members)
-        prior = mean_log_odds(self.probe_mean, torch.linalg.vector_norm(self.probe_white))
-        return Prediction(mean_log_odds(mean, sd).to(prior.dtype), prior, settled)
+        return Prediction(mean_log_odds(mean, sd), self._prior_log_odds, settled)
 
     def predict_by_draws(
         self, members: Int[Tensor, "lessons examples"], rng: Generator, draws: int = 100
-    ) -> Float[Tensor, " lessons"]:
-        """P(target | probe, lesson) as the paper has it, from draws of the logit."""
+    ) -> Prediction:
+        """The same as the paper has it, from draws of the logit."""
         checks.some("draws", draws)
-        mean, sd, _ = self.logit(members)
+        mean, sd, settled = self.logit(members)
         noise = torch.randn(draws, len(mean), generator=rng, dtype=mean.dtype)
-        return torch.sigmoid(mean + sd * noise).mean(0)
+        log_odds = torch.sigmoid(mean + sd * noise).mean(0).logit(eps=torch.finfo(mean.dtype).eps)
+        return Prediction(log_odds, self._prior_log_odds, settled)
 
     def logit(
         self, members: Int[Tensor, "lessons examples"]
     ) -> tuple[Float[Tensor, " lessons"], Float[Tensor, " lessons"], Bool[Tensor, " lessons"]]:
         """After each lesson, the probe's logit f ~ N(mean, sd²), and whether the lesson settled."""
+        checks.indices("members", members, len(self.white))
         parts = [self._logit(part) for part in self._that_fit(members)]
         mean, sd, settled = (torch.cat(column) for column in zip(*parts, strict=True))
         return mean, sd, settled
@@ -132,15 +143,15 @@ class LogisticPupil:
         factor = torch.linalg.cholesky_ex(_one_plus(root, gram)).L
         explained = torch.linalg.solve_triangular(factor, (root * cross)[..., None], upper=False)[..., 0]
         prior_variance = self.probe_white.double().square().sum()
-        variance = (prior_variance - explained.square().sum(-1)).clamp_min(0)
+        variance = prior_variance - explained.square().sum(-1)
         mean = self.probe_mean.double() + (cross * found.dual).sum(-1)
         # A lesson that did not settle has taught nothing that we can vouch for: it leaves the prior.
-        settled = found.settled & mean.isfinite() & variance.isfinite()
+        settled = found.settled & mean.isfinite() & (variance >= CANCELLED * prior_variance)
         mean = torch.where(settled, mean, self.probe_mean.double())
         return mean, torch.where(settled, variance, prior_variance).sqrt(), settled
 
     def _gram(self, members: Tensor) -> Tensor:
-        # Once there are as many examples as images, looking products up beats making them: measured 8 times on 2600 images.
+        # Once there are as many examples as images, looking products up beats making them (benchmarks/bench_lessons.py).
         if self.white.shape[1] == 1 and members.numel() >= len(self.white):
             return self._products[members[:, :, None], members[:, None, :]]
         white = self.white[members].flatten(1, 2)
@@ -151,6 +162,10 @@ class LogisticPupil:
         # Gram matrix, its factor and the gathered features are in memory together.
         bytes_each = 8 * size * (3 * size + self.white.shape[2])
         return iter(members.split(max(1, GRAM_BYTES // bytes_each)))
+
+    @cached_property
+    def _prior_log_odds(self) -> Float[Tensor, ""]:
+        return mean_log_odds(self.probe_mean.double(), torch.linalg.vector_norm(self.probe_white.double()))
 
     @cached_property
     def _products(self) -> Float[Tensor, "images images"]:
@@ -201,10 +216,11 @@ def _newton_step(
     curvature = weight * p * (1 - p)
     root = curvature.sqrt()
     full = curvature * shift + weight * (is_target - p)
-    factor = torch.linalg.cholesky_ex(_one_plus(root, gram)).L
+    factor, info = torch.linalg.cholesky_ex(_one_plus(root, gram))
     solved = torch.cholesky_solve((root * _times(gram, full))[..., None], factor)[..., 0]
     step = full - root * solved - dual
-    step = torch.where(step.isfinite().all(-1, keepdim=True), step, 0)
+    solvable = step.isfinite().all(-1) & (info == 0)
+    step = torch.where(solvable[:, None], step, 0)
     step_shift = _times(gram, step)
 
     sign = 2 * is_target - 1
@@ -220,10 +236,11 @@ def _newton_step(
             break
         share[short] /= 2
     reach = 1 + (prior_mean + shift).abs().amax(-1)
-    # What rounding does to gram · dual when its terms cancel, as they do for contradictory examples under a vague prior.
-    noise = ROUNDING * _times(gram.abs(), dual.abs()).amax(-1)
     moved = step_shift.abs().amax(-1)
-    done = (moved <= torch.maximum(TOLERANCE * reach, noise)) & (noise <= WORST) & step_shift.isfinite().all(-1)
+    # Where the terms of gram · dual cancel, rounding alone moves logits: then it is enough that there is nothing left to rise.
+    at_rest = (moved <= TOLERANCE * reach) | ((slope <= slack) & (moved <= WORST * reach))
+    noise = ROUNDING * _times(gram.abs(), dual.abs()).amax(-1)
+    done = at_rest & solvable & step_shift.isfinite().all(-1) & (noise <= WORST * reach)
     return dual + share * step, done
 
 

@@ -2,6 +2,8 @@
 
 A lesson is `each` images of the target and `each` of the alternative, from one pool. By Bayes' rule the teacher draws it with
 probability P_teacher(D) ∝ P_learner(target | probe, D), over all lessons of the pool alike.
+
+Every search refuses a pool that holds the probe: by `probe_id`, its content digest, and by features that are the probe's.
 """
 
 from dataclasses import dataclass
@@ -18,8 +20,10 @@ from bayesteach.maths.teaching import Pool, Pupil, Teachable
 
 # Up to so many lessons, exchange looks at them all: 21 images a class, two each.
 EXHAUSTIVE = 50_000
-# Log odds nearer than this are equal: less is rounding, and would let an exchange walk in circles.
-LEAST_GAIN = 1e-9
+# Log odds nearer than this are equal: less is float32's rounding, and would let an exchange walk in circles.
+LEAST_GAIN = 1e-6
+# How many lessons the teacher looks at before it asks whether it has enough.
+BLOCK = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Lesson:
     probability  P(target | probe, lesson), and `prior` the same before the lesson
     taught       the difference of the two in log odds
     rank         1 + how many candidates teach more
+    candidates   how many lessons it was compared with, those that settled
     """
 
     members: tuple[int, ...]
@@ -43,10 +48,11 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """What a search came to: the lesson, if there is one, and the log odds after each of its candidates."""
+    """What a search came to: the lesson, if there is one, and the log odds after each candidate that settled."""
 
     lesson: Lesson | None
-    log_odds: Float[Tensor, " candidates"]
+    log_odds: Float[Tensor, " settled"]
+    candidates: int
 
     @property
     def best_probability(self) -> float:
@@ -63,10 +69,11 @@ def first_past(
     threshold: float = 0.8,
     candidates: int = 200,
     each: int = 2,
+    probe_id: str | None = None,
 ) -> Search:
     """The first of some random lessons after which P(target) exceeds the threshold: the paper's search, with its numbers."""
     checks.share("threshold", threshold)
-    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    tried = _Candidates.draw(_faced(learner, probe, pool, each, probe_id), pool, rng, candidates, each)
     past = (tried.log_odds.sigmoid() > threshold) & tried.settled
     return tried.search(int(past.nonzero()[0, 0]) if bool(past.any()) else None)
 
@@ -79,9 +86,10 @@ def best_of(
     *,
     candidates: int = 200,
     each: int = 2,
+    probe_id: str | None = None,
 ) -> Search:
     """The random lesson that teaches most."""
-    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    tried = _Candidates.draw(_faced(learner, probe, pool, each, probe_id), pool, rng, candidates, each)
     return tried.search(tried.best)
 
 
@@ -94,6 +102,7 @@ def exchange(
     restarts: int = 4,
     candidates: int = 200,
     each: int = 2,
+    probe_id: str | None = None,
 ) -> Search:
     """The lesson that no exchange of one example improves, from the best few of some random lessons.
 
@@ -101,7 +110,7 @@ def exchange(
     worse than the best candidate. Where all lessons of the pool can be looked at, they are.
     """
     checks.some("restarts", restarts)
-    tried = _Candidates.draw(learner, probe, pool, rng, candidates, each)
+    tried = _Candidates.draw(_faced(learner, probe, pool, each, probe_id), pool, rng, candidates, each)
     if _lessons_of(pool, each) <= EXHAUSTIVE:
         everything = _Candidates.of(tried.pupil, pool, _all_lessons(pool, each))
         return tried.search_with(everything.members[everything.best], everything.best_log_odds)
@@ -118,21 +127,21 @@ def from_teacher(
     *,
     lessons: int = 1,
     each: int = 2,
-    block: int = 1000,
     max_candidates: int = 1_000_000,
+    probe_id: str | None = None,
 ) -> list[Search]:
     """Independent draws from P_teacher itself, by rejection: a random lesson is kept with probability P_learner.
 
-    Each draw ranks among the random lessons that were looked at on the way to it.
+    Lessons are looked at a thousand at a time, and each draw ranks among the thousand it was in.
     """
     checks.some("lessons", lessons)
-    pupil = _faced(learner, probe, pool, each)
+    checks.some("max_candidates", max_candidates)
+    pupil = _faced(learner, probe, pool, each, probe_id)
     drawn: list[Search] = []
-    for _ in range(0, max_candidates, block):
-        tried = _Candidates.of(pupil, pool, _random_lessons(pool, rng, block, each))
-        kept = (
-            torch.rand(block, generator=rng, dtype=torch.float64) < tried.log_odds.double().sigmoid()
-        ) & tried.settled
+    for looked_at in range(0, max_candidates, BLOCK):
+        tried = _Candidates.draw(pupil, pool, rng, min(BLOCK, max_candidates - looked_at), each)
+        chance = torch.rand(len(tried.members), generator=rng, dtype=torch.float64)
+        kept = (chance < tried.log_odds.double().sigmoid()) & tried.settled
         drawn += [tried.search(int(i)) for i in kept.nonzero()[: lessons - len(drawn), 0]]
         if len(drawn) == lessons:
             return drawn
@@ -155,11 +164,9 @@ class _Candidates:
     settled: Bool[Tensor, " lessons"]
 
     @classmethod
-    def draw(
-        cls, learner: Teachable, probe: Tensor, pool: Pool, rng: Generator, candidates: int, each: int
-    ) -> "_Candidates":
+    def draw(cls, pupil: Pupil, pool: Pool, rng: Generator, candidates: int, each: int) -> "_Candidates":
         checks.some("candidates", candidates)
-        return cls.of(_faced(learner, probe, pool, each), pool, _random_lessons(pool, rng, candidates, each))
+        return cls.of(pupil, pool, _random_lessons(pool, rng, candidates, each))
 
     @classmethod
     def of(cls, pupil: Pupil, pool: Pool, members: Tensor) -> "_Candidates":
@@ -172,7 +179,10 @@ class _Candidates:
         order = self.log_odds.argsort(descending=True, stable=True)
         order = order[self.settled[order]]
         if not len(order):
-            raise NotConverged(f"lessons: none of {len(self.members)} candidates settled. Check the features' scale.")
+            raise NotConverged(
+                f"lessons: none of {len(self.members)} candidates settled. The learner's prior is too vague for these features: "
+                "shrink the posterior (choose_shrinkage), or raise prior_strength."
+            )
         return order
 
     @property
@@ -188,25 +198,26 @@ class _Candidates:
 
     def search(self, chosen: int | None) -> Search:
         if chosen is None:
-            return Search(None, self.log_odds)
+            return Search(None, self.log_odds[self.settled], len(self.members))
         return self.search_with(self.members[chosen], self.chosen_log_odds(chosen))
 
     def search_with(self, members: Tensor, log_odds: float) -> Search:
         """A search that ends with this lesson, whether or not it is one of the candidates."""
         places = tuple(int(i) for i in members)
+        settled = self.log_odds[self.settled]
         lesson = Lesson(
             members=places,
             ids=tuple(self.pool.ids[i] for i in places),
             probability=float(torch.tensor(log_odds, dtype=torch.float64).sigmoid()),
             prior=float(self.prior_log_odds.double().sigmoid()),
             taught=log_odds - float(self.prior_log_odds),
-            rank=1 + int((self.log_odds > log_odds + LEAST_GAIN).sum()),
-            candidates=len(self.log_odds),
+            rank=1 + int((settled > log_odds + LEAST_GAIN).sum()),
+            candidates=len(settled),
         )
-        return Search(lesson, self.log_odds)
+        return Search(lesson, settled, len(self.members))
 
 
-def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int) -> Pupil:
+def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int, probe_id: str | None) -> Pupil:
     """The learner before probe and pool, once the pool is known to be fit for lessons."""
     checks.some("each", each)
     for label, of_label in (("target", pool.is_target), ("alternative", ~pool.is_target)):
@@ -216,13 +227,14 @@ def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int) -> Pupil:
                 f"pool: found {count} image{'s' * (count != 1)} of the {label}, a lesson needs {each}. "
                 "Add images of that class, or drop the trial."
             )
-    own = (pool.features == probe).all(-1).any(-1)
-    if bool(own.any()):
-        held = pool.ids[int(own.nonzero()[0, 0])]
+    pupil = learner.facing(probe, pool)
+    same = (pool.features == probe).all(-1).any(-1)
+    held = next((i for i, alike in zip(pool.ids, same.tolist(), strict=True) if alike or i == probe_id), None)
+    if held is not None:
         raise BadPool(
-            f"pool: image {held} is the probe itself, and would tell its answer. Leave it out with pool.without([id])."
+            f"pool: image {held} is the probe itself, and would tell its answer. Leave it out with pool.without({held!r})."
         )
-    return learner.facing(probe, pool)
+    return pupil
 
 
 def _images(pool: Pool) -> tuple[Tensor, Tensor]:

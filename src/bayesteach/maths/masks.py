@@ -33,8 +33,7 @@ class MaskPrior:
     dtype: torch.dtype = torch.float32
 
     def __post_init__(self) -> None:
-        checks.some("height", self.shape[0])
-        checks.some("width", self.shape[1])
+        checks.sides(self.size)
         checks.positive("length_scale", self.length_scale)
         checks.positive("sd", self.sd)
         checks.number("mean", self.mean)
@@ -42,7 +41,7 @@ class MaskPrior:
     @property
     def shape(self) -> tuple[int, int]:
         """Height and width."""
-        return (self.size, self.size) if isinstance(self.size, int) else self.size
+        return checks.sides(self.size)
 
     @cached_property
     def row_factor(self) -> Float[Tensor, "height row_rank"]:
@@ -65,6 +64,7 @@ class MaskPrior:
 
     def masks(self, latents: Float[Tensor, "n row_rank col_rank"]) -> Float[Tensor, "n height width"]:
         """The masks that these standard normal numbers stand for."""
+        checks.sizes("latents", latents, "n", *self.latent_size)
         field = (self.sd * self.row_factor) @ latents @ self.col_factor.mT
         return field.add_(self.mean).sigmoid_()
 
@@ -84,10 +84,14 @@ class MaskPrior:
     def stream_sobol(self, n: int, seed: int, batch: int = BATCH) -> Iterator[Float[Tensor, "batch height width"]]:
         """The masks of `sample_sobol`, a batch in memory at a time."""
         rows, cols = self.latent_size
-        engine = SobolEngine(rows * cols, scramble=True, seed=seed)
+        # The latents beyond what the sequence has, those of least variance, are drawn independently.
+        even = min(rows * cols, SobolEngine.MAXDIM)
+        engine = SobolEngine(even, scramble=True, seed=seed)
+        rng = torch.Generator().manual_seed(seed)
         order = self._by_weight()
         for size in _batches(n, batch):
-            points = engine.draw(size, dtype=torch.float64)
+            rest = torch.rand(size, rows * cols - even, generator=rng, dtype=torch.float64)
+            points = torch.cat([engine.draw(size, dtype=torch.float64), rest], 1)
             # A scrambled point lies in [0, 1): half a step of its 30 bits keeps the normal quantile finite.
             normal = torch.special.ndtri(points.clamp(2.0**-31, 1 - 2.0**-31)).to(self.dtype)
             latents = torch.empty_like(normal)

@@ -48,7 +48,9 @@ def refit_head(
     checks.indices("labels", labels, len(start))
     checks.positive("weight_decay", weight_decay)
     checks.positive("tolerance", tolerance)
+    checks.some("max_iterations", max_iterations)
 
+    features, start = features.detach(), start.detach()
     shape = start.shape
     norm = np.inf
 
@@ -76,7 +78,8 @@ def refit_head(
     if refit.gradient_norm > tolerance:
         raise NotConverged(
             f"refit_head: gradient norm {refit.gradient_norm:.2g} after {refit.iterations} iterations, wanted {tolerance:.2g}. "
-            "Raise weight_decay, max_iterations or the tolerance; the head so far is in .partial.",
+            f"The optimiser said: {found.message}. Raise max_iterations if it ran out of them; else raise weight_decay or the "
+            "tolerance, or scale the features to about 1. The head so far is in .partial.",
             partial=refit,
         )
     return refit

@@ -1,6 +1,6 @@
 """What a learner is given, and what it answers: pools, lessons, predictions, and the protocol that all learners keep."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol, runtime_checkable
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from bayesteach.errors import BadShape, NotConverged
+from bayesteach.errors import BadPool, BadShape, NotConverged
 from bayesteach.maths import checks
 
 
@@ -21,6 +21,18 @@ class Pool:
     is_target: Bool[Tensor, " images"]
     ids: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        checks.sizes("pool", self.features, "images", "views", "cols")
+        checks.floating("pool", self.features)
+        checks.finite("pool", self.features)
+        checks.some("views of each image in the pool", self.features.shape[1])
+        checks.sizes("is_target", self.is_target, len(self.features))
+        if len(self.ids) != len(self.features):
+            raise BadShape(f"pool: found {len(self.ids)} ids for {len(self.features)} images, expected one each.")
+        if len(set(self.ids)) < len(self.ids):
+            held = next(i for n, i in enumerate(self.ids) if i in self.ids[:n])
+            raise BadPool(f"pool: image {held} is in it twice. Leave one out; an image can stand under one label only.")
+
     @classmethod
     def of(
         cls,
@@ -31,21 +43,17 @@ class Pool:
     ) -> "Pool":
         """A pool from the features of target and alternative images, (images, cols) or (images, views, cols).
 
-        Ids are content digests of the photos; without them, digests of the features serve.
+        Ids are content digests of the photos; without them, digests of the features serve. Of copies under one label the first
+        is kept.
         """
         targets, alternatives = _with_views("targets", targets), _with_views("alternatives", alternatives)
         checks.sizes("alternatives", alternatives, "images", *targets.shape[1:])
-        features = torch.cat([targets, alternatives])
-        checks.finite("pool", features)
-        ids = (
-            *(_digests(targets) if target_ids is None else target_ids),
-            *(_digests(alternatives) if alternative_ids is None else alternative_ids),
-        )
-        if len(ids) != len(features):
-            raise BadShape(f"pool: found {len(ids)} ids for {len(features)} images, expected one each.")
-        return cls(features, torch.arange(len(features)) < len(targets), tuple(ids))
+        sides = [_distinct(*side) for side in ((targets, target_ids), (alternatives, alternative_ids))]
+        features = torch.cat([images for images, _ in sides])
+        ids = tuple(identity for _, names in sides for identity in names)
+        return cls(features, torch.arange(len(features)) < len(sides[0][1]), ids)
 
-    def without(self, ids: Collection[str]) -> "Pool":
+    def without(self, *ids: str) -> "Pool":
         """The pool less the images with these ids: a probe is never its own example."""
         keep = [i for i, identity in enumerate(self.ids) if identity not in ids]
         return type(self)(self.features[keep], self.is_target[keep], tuple(self.ids[i] for i in keep))
@@ -130,5 +138,15 @@ def _with_views(name: str, features: Tensor) -> Tensor:
     return features
 
 
+def _distinct(features: Tensor, ids: Sequence[str] | None) -> tuple[Tensor, list[str]]:
+    """The images of one label without their copies."""
+    names = _digests(features) if ids is None else list(ids)
+    if len(names) != len(features):
+        raise BadShape(f"pool: found {len(names)} ids for {len(features)} images, expected one each.")
+    first = {identity: place for place, identity in reversed(list(enumerate(names)))}
+    keep = sorted(first.values())
+    return features[keep], [names[i] for i in keep]
+
+
 def _digests(features: Tensor) -> list[str]:
-    return [sha256(image.contiguous().cpu().numpy().tobytes()).hexdigest() for image in features]
+    return [sha256(image.detach().double().cpu().contiguous().numpy().tobytes()).hexdigest() for image in features]
