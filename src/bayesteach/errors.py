@@ -6,7 +6,8 @@
     │   ├── NotFinite             a value is NaN or infinite
     │   ├── OutOfRange            a number or an index lies outside what is possible
     │   ├── Empty                 there is nothing to work on
-    │   └── BadPool               lessons cannot be made of these images
+    │   ├── BadPool               lessons cannot be made of these images
+    │   └── BadClassifier         a model, its weights or its labels do not serve
     └── NotConverged              a search for an optimum did not settle
 
 A message says what was found, where, and what to do.
@@ -39,6 +40,10 @@ class Empty(BadInput):
 
 class BadPool(BadInput):
     """Lessons cannot be made of these images."""
+
+
+class BadClassifier(BadInput):
+    """A model, its weights or its labels do not serve."""
 
 
 class NotConverged(BayesteachError):

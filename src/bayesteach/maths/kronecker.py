@@ -49,8 +49,8 @@ class Logits:
         """E[softmax(f)] ≈ softmax(f̄ / √(1 + π/8 · var f)), class by class: no draws, but not exact.
 
         Logits are taken less their mean over the classes, which softmax does not see and this formula would. It forgets how
-        the classes covary. With 100 classes and logits of standard deviation 0.3, 1 and 3 it was off by up to 0.014, 0.08 and
-        0.17, and changed the top class of 0, 6 and 28 % of images (benchmarks/bench_predictive.py).
+        the classes covary. With 100 classes and logits of standard deviation 0.3, 1 and 3 it was off by up to 0.014, 0.09 and
+        0.16, and changed the top class of 0, 6 and 28 % of images (benchmarks/bench_predictive.py).
         """
         centred = self.row_scale - self.row_scale.mean(0)
         variance = (self.spread[..., None] * torch.linalg.vector_norm(centred, dim=1)) ** 2

@@ -1,0 +1,95 @@
+"""The classifiers that have a name: timm's, and a small ImageNet network from a package."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from bayesteach.errors import BadClassifier
+from bayesteach.vision import efficientnet
+from bayesteach.vision.classifier import Classifier
+from bayesteach.vision.geometry import Geometry
+from bayesteach.vision.labels import imagenet_labels
+from bayesteach.vision.torchvision_import import import_torchvision
+from bayesteach.vision.weights import load_weights
+
+
+def load(name: str, *, checkpoint: Path | None) -> Classifier:
+    """The classifier of this name, with its own preprocessing and labels."""
+    if name.startswith("timm:"):
+        return _timm(name, name.removeprefix("timm:"), load_weights(checkpoint) if checkpoint else None, checkpoint)
+    if name == "efficientnet-lite0":
+        file = checkpoint or efficientnet.packaged_weights()
+        weights = efficientnet.in_timms_names(load_weights(file))
+        return replace(
+            _timm(name, efficientnet.ARCHITECTURE, weights, file), mean=efficientnet.MEAN, std=efficientnet.STD
+        )
+    raise BadClassifier(
+        f"model: found {name!r}, expected timm:MODEL (such as timm:resnet50.tv_in1k) or efficientnet-lite0. "
+        "For a torch module of your own use Classifier.from_module."
+    )
+
+
+def _timm(name: str, model_name: str, weights: dict[str, Tensor] | None, checkpoint: Path | None) -> Classifier:
+    import_torchvision()
+    import timm  # noqa: PLC0415 — after torchvision; and it takes a second
+    from timm.data import resolve_data_config  # noqa: PLC0415
+
+    architecture = model_name.partition(".")[0]
+    if not timm.is_model(architecture):
+        near = timm.list_models(f"*{architecture.partition('_')[0]}*")[:5]
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        raise BadClassifier(f"model: timm has no model {model_name!r}.{hint} timm.list_models() lists them all.")
+    if weights is None:
+        model = _downloaded(timm, model_name)
+    else:
+        head = f"{timm.get_pretrained_cfg(model_name).classifier}.bias"
+        model = timm.create_model(model_name, **({"num_classes": len(weights[head])} if head in weights else {}))
+        _fill(model, weights, checkpoint, model_name)
+    data = resolve_data_config({}, model=model)
+    head = model.pretrained_cfg["classifier"]
+    if not isinstance(head, str):
+        raise BadClassifier(
+            f"model: {model_name} has heads {', '.join(head)}, expected one linear head. Use another model."
+        )
+    labels = imagenet_labels() if model.num_classes == 1000 else None
+    return Classifier.from_module(
+        model, head=head, preprocess=_geometry(data), mean=data["mean"], std=data["std"], labels=labels, name=name
+    )
+
+
+def _fill(model: nn.Module, weights: dict[str, Tensor], checkpoint: Path | None, model_name: str) -> None:
+    # How many batches a batch norm has seen plays no part in evaluation, and old checkpoints do not have it.
+    expected = {name for name in model.state_dict() if not name.endswith("num_batches_tracked")}
+    found = {name for name in weights if not name.endswith("num_batches_tracked")}
+    if expected != found:
+        missing, extra = sorted(expected - found), sorted(found - expected)
+        raise BadClassifier(
+            f"checkpoint: {checkpoint} does not fit {model_name}: {len(missing)} tensors missing ({', '.join(missing[:3])}), "
+            f"{len(extra)} not known ({', '.join(extra[:3])}). Name the architecture that the weights belong to."
+        )
+    try:
+        model.load_state_dict(weights, strict=False)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise BadClassifier(f"checkpoint: {checkpoint} does not fit {model_name}: {reason}") from error
+
+
+def _downloaded(timm: Any, model_name: str) -> nn.Module:
+    try:
+        model: nn.Module = timm.create_model(model_name, pretrained=True)
+    except Exception as error:  # whatever a hub, a proxy or a socket can raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        raise BadClassifier(
+            f"model: the weights of {model_name} could not be fetched ({reason}). Download them where there is a network, and "
+            "pass the file: --checkpoint FILE, or checkpoint=FILE in Python (.safetensors or .pth)."
+        ) from error
+    return model
+
+
+def _geometry(data: dict[str, Any]) -> Geometry:
+    _, height, width = data["input_size"]
+    if data["crop_mode"] == "squash":
+        return Geometry((height, width), None, data["interpolation"])
+    return Geometry((height, width), int(max(height, width) / data["crop_pct"]), data["interpolation"])

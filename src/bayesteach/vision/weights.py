@@ -1,0 +1,41 @@
+"""Weights from a local file."""
+
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from bayesteach.errors import BadClassifier
+
+# What training scripts wrap a state dict in.
+_WRAPPERS = ("state_dict", "model", "state_dict_ema", "model_state_dict")
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a .safetensors or .pth file by name, in float32; code in a .pth file is never run."""
+    if not path.is_file():
+        raise BadClassifier(f"checkpoint: there is no file {path}. Check the path.")
+    try:
+        state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+    except (SafetensorError, UnpicklingError, RuntimeError, OSError, ValueError, EOFError, KeyError) as error:
+        raise BadClassifier(_unreadable(path, error)) from error
+    for wrapper in _WRAPPERS:
+        if isinstance(state, dict) and isinstance(state.get(wrapper), dict):
+            state = state[wrapper]
+            break
+    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+        raise BadClassifier(
+            f"checkpoint: {path} holds no state dict of tensors. Save model.state_dict() as .safetensors."
+        )
+    return {
+        name.removeprefix("module."): tensor.float() if tensor.is_floating_point() else tensor
+        for name, tensor in state.items()
+    }
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    reason = str(error).splitlines()[0][:200]
+    return f"checkpoint: {path} cannot be read as weights ({reason}). Save model.state_dict() as .safetensors or .pth."
