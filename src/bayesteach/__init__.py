@@ -1,6 +1,7 @@
 """Explain an image classifier by what would teach its answer."""
 
 from bayesteach.errors import BadInput, BayesteachError, NotConverged
+from bayesteach.explain.explanation import Explanation, explain
 from bayesteach.maths.curvature import CurvatureSums, HeadPosterior, choose_shrinkage
 from bayesteach.maths.discriminant import DiscriminantLearner, ScatterSums, choose_discriminant
 from bayesteach.maths.kronecker import Gaussian, KroneckerGaussian, Logits
@@ -10,15 +11,24 @@ from bayesteach.maths.masks import MaskPrior
 from bayesteach.maths.refit import Refit, refit_head
 from bayesteach.maths.saliency import ExpectedMask
 from bayesteach.maths.teaching import Lessons, Pool, Prediction, Pupil, Teachable
+from bayesteach.vision.classifier import Classifier
+from bayesteach.vision.engines import make_engine
+from bayesteach.vision.geometry import Geometry
+from bayesteach.vision.images import ImageSet
+from bayesteach.vision.photos import open_photo
 
 __all__ = [
     "BadInput",
     "BayesteachError",
+    "Classifier",
     "CurvatureSums",
     "DiscriminantLearner",
     "ExpectedMask",
+    "Explanation",
     "Gaussian",
+    "Geometry",
     "HeadPosterior",
+    "ImageSet",
     "KroneckerGaussian",
     "Learner",
     "Lesson",
@@ -37,7 +47,10 @@ __all__ = [
     "choose_discriminant",
     "choose_shrinkage",
     "exchange",
+    "explain",
     "first_past",
     "from_teacher",
+    "make_engine",
+    "open_photo",
     "refit_head",
 ]

@@ -41,18 +41,16 @@ def _timm(name: str, model_name: str, weights: dict[str, Tensor] | None, checkpo
         near = timm.list_models(f"*{architecture.partition('_')[0]}*")[:5]
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise BadClassifier(f"model: timm has no model {model_name!r}.{hint} timm.list_models() lists them all.")
+    head: Any = timm.get_pretrained_cfg(model_name).classifier
+    if not isinstance(head, str):
+        raise BadClassifier(f"model: {model_name} has heads {head}, expected one linear head. Use another model.")
+    bias = f"{head}.bias"
     if weights is None:
         model = _downloaded(timm, model_name)
     else:
-        head = f"{timm.get_pretrained_cfg(model_name).classifier}.bias"
-        model = timm.create_model(model_name, **({"num_classes": len(weights[head])} if head in weights else {}))
+        model = timm.create_model(model_name, **({"num_classes": len(weights[bias])} if bias in weights else {}))
         _fill(model, weights, checkpoint, model_name)
     data = resolve_data_config({}, model=model)
-    head = model.pretrained_cfg["classifier"]
-    if not isinstance(head, str):
-        raise BadClassifier(
-            f"model: {model_name} has heads {', '.join(head)}, expected one linear head. Use another model."
-        )
     labels = imagenet_labels() if model.num_classes == 1000 else None
     return Classifier.from_module(
         model, head=head, preprocess=_geometry(data), mean=data["mean"], std=data["std"], labels=labels, name=name

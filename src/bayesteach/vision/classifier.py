@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float
@@ -180,7 +180,8 @@ def _split(model: nn.Module, head: str, size: tuple[int, int], name: str) -> tup
         parent, _, leaf = head.rpartition(".")
         setattr(model.get_submodule(parent), leaf, nn.Identity())
         features = model(trial)
-    bias = linear.bias if linear.bias is not None else linear.weight.new_zeros(linear.out_features)
+    bias = cast("Tensor | None", linear.bias)
+    bias = linear.weight.new_zeros(linear.out_features) if bias is None else bias
     weights = torch.cat([linear.weight, bias[:, None]], 1).detach().float().clone()
     if tuple(features.shape) != (len(trial), linear.in_features):
         raise BadClassifier(

@@ -1,0 +1,157 @@
+"""The command line: parse, call, print."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from typer.core import TyperGroup
+
+from bayesteach.errors import BayesteachError
+
+if TYPE_CHECKING:
+    from bayesteach.explain.many import Outcome
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class _OneMessage(TyperGroup):
+    """Commands whose errors are one message and exit code 2; with --debug, a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (BayesteachError, OSError) as error:
+            if ctx.params.get("debug"):
+                raise
+            err.print(f"[bold red]Error[/] {escape(_reason(error))}", soft_wrap=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            err.print("Interrupted. What was finished is kept; the same command goes on from there.")
+            ctx.exit(130)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, BayesteachError):
+        return str(error)
+    return f"{getattr(error, 'filename', None) or 'system'}: {getattr(error, 'strerror', None) or error}."
+
+
+app = typer.Typer(
+    cls=_OneMessage,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def bayesteach(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: FBT002
+) -> None:
+    """Explain an image classifier by what would teach its answer."""
+    _ = debug  # read by _OneMessage
+
+
+@app.command()
+def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
+    image: Annotated[Path, typer.Argument(help="A photo, or a folder of photos.", metavar="IMAGE")],
+    model: Annotated[
+        str, typer.Option(help="timm:MODEL, efficientnet-lite0 or embedded.")
+    ] = "timm:resnet50.tv_in1k",
+    checkpoint: Annotated[Path | None, typer.Option(help="Local weights, .safetensors or .pth.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Class names: a text file, one a line, or a CSV.")] = None,
+    geometry: Annotated[
+        Literal["model", "squash"], typer.Option(help="The model's own crop, or the whole photo squashed (the paper).")
+    ] = "model",
+    target: Annotated[
+        str | None, typer.Option(help="The class to explain, a label or an index. [default: the answer]")
+    ] = None,
+    alternative: Annotated[str | None, typer.Option(help="A second class, set against the first.")] = None,
+    masks: Annotated[int, typer.Option(help="How many masks to weigh.", min=2)] = 1000,
+    baseline: Annotated[
+        Literal["black", "mean"], typer.Option(help="What masked pixels fade to: black, or the mean colour.")
+    ] = "black",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same masks.")] = 0,
+    engine: Annotated[
+        Literal["auto", "torch", "openvino"], typer.Option(help="Who runs the passes; auto is the fastest that is true.")
+    ] = "auto",
+    precision: Annotated[
+        Literal["fp32", "bf16", "int8"], typer.Option(help="For a named engine; int8 is screened by fp32.")
+    ] = "fp32",
+    faithfulness: Annotated[  # noqa: FBT002
+        bool, typer.Option("--faithfulness", help="Insertion and deletion curves too (RISE's protocol).")
+    ] = False,
+    to: Annotated[
+        Path | None, typer.Option("--out", help="Where to write. [default: explained/NAME]", metavar="DIR")
+    ] = None,
+) -> None:
+    """Show which parts of a photo would teach the classifier's answer.
+
+    Writes saliency.npy (the expected mask), saliency_error.npy, overlay.png and explanation.json. With a folder every photo
+    in it gets a folder of its own, and what is finished is not done again.
+    """
+    from bayesteach.explain.many import Request, explain_photos  # noqa: PLC0415 — torch and timm take seconds
+    from bayesteach.vision.choice import choose_engine  # noqa: PLC0415
+    from bayesteach.vision.classifier import Classifier  # noqa: PLC0415
+    from bayesteach.vision.engines import make_engine  # noqa: PLC0415
+    from bayesteach.vision.images import photos_below  # noqa: PLC0415
+
+    if alternative is not None and target is None:
+        raise typer.BadParameter("--alternative needs --target: the class that it is set against.")
+    photos = [(path, (to or Path("explained")) / path.relative_to(image)) for path in photos_below(image)]
+    if not image.is_dir():
+        photos = [(image, to or Path("explained") / image.name)]
+    with err.status(f"Loading {model}"):
+        classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)
+        targets = tuple(classifier.labels[classifier.index(name)] for name in (target, alternative) if name is not None)
+        name = (engine, precision) if engine != "auto" else choose_engine(classifier, masks * len(photos))
+        weigher = make_engine(classifier, *name)
+    out.print(f"{classifier.name}, engine {weigher.name}")
+    request = Request(classifier.digest(), targets, masks, baseline, seed, weigher.name, faithfulness)
+    outcomes = []
+    with _progress() as bar:
+        task = bar.add_task("masks", total=masks * len(photos))
+        for outcome in explain_photos(classifier, weigher, photos, request, lambda n: bar.advance(task, n)):
+            _tell(outcome, bar.console)
+            outcomes.append(outcome.kind)
+    if outcomes.count("unreadable") == len(outcomes):
+        raise typer.Exit(2)
+    if len(outcomes) > 1:
+        out.print(", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("explained", "kept", "unreadable")))
+
+
+def _tell(outcome: "Outcome", console: Console) -> None:
+    """What a user wants to know of one photo at once: the answer, where to look, and what not to believe."""
+    if outcome.unreadable is not None:
+        console.print(f"[red]unreadable[/] {escape(outcome.unreadable)}", soft_wrap=True)
+    elif outcome.explanation is None:
+        console.print(f"kept {escape(str(outcome.place))}", soft_wrap=True)
+    else:
+        found = outcome.explanation
+        best = int(found.probabilities.argmax())
+        answer = f"{found.classifier.labels[best]}, p = {float(found.probabilities[best]):.2f}"
+        console.print(f"{escape(outcome.photo.name)}: {escape(answer)} → {escape(str(outcome.place))}", soft_wrap=True)
+        for warning in found.warnings:
+            console.print(f"  [yellow]{escape(warning)}[/]")
+
+
+def _progress() -> Progress:
+    """A bar with the time left."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=out,
+        transient=True,
+    )
+
+
+def main() -> None:
+    """The program `bayesteach`."""
+    app()

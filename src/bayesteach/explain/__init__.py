@@ -1,0 +1,1 @@
+"""A photo, explained: which parts of it would teach a learner the classifier's answer."""

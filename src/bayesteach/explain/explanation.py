@@ -1,0 +1,226 @@
+"""One photo, explained: the expected masks of some classes, with their errors."""
+
+import io
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+from PIL import Image
+from torch import Generator, Tensor
+
+from bayesteach.maths import checks
+from bayesteach.maths.saliency import ExpectedMask
+from bayesteach.vision.classifier import Classifier
+from bayesteach.vision.engines import Weigher, make_engine
+from bayesteach.vision.masked import Baseline, MaskedPhoto, mask_prior
+from bayesteach.vision.overlay import tinted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Masks weighed at a time: a screened engine looks for those that matter among so many, in 50 MB at 224 × 224.
+CHUNK = 256
+# And added at a time, in float64.
+BATCH = 64
+# The share of a map's variance that may be error before it counts as rough, and as noise.
+ROUGH, NOISE = 0.1, 0.5
+# Fewer effective masks than these say too little to trust the stated error itself.
+FEW, LEAST = 100.0, 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The expected masks of some classes for a photo, with their errors, and what they were made from.
+
+    maps, errors       E[M | photo, class] and its standard error, at the size that the network sees
+    effective_samples  how many equally weighted masks those of each class were worth
+    probabilities      the classifier's own answer to the photo, of every class
+    prior_mean         the mask that one expects before asking the classifier, the same at every pixel
+    """
+
+    photo: Image.Image
+    classifier: Classifier
+    targets: tuple[int, ...]
+    maps: Float[Tensor, "targets height width"]
+    errors: Float[Tensor, "targets height width"]
+    effective_samples: Float[Tensor, " targets"]
+    probabilities: Float[Tensor, " classes"]
+    prior_mean: float
+    masks: int
+    baseline: Baseline
+    seed: int
+    engine: str
+    seconds: float
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes explained."""
+        return tuple(self.classifier.labels[t] for t in self.targets)
+
+    @property
+    def noise(self) -> tuple[float, ...]:
+        """The share of each map's variance over its pixels that is error."""
+        shares = self.errors.square().mean((1, 2)) / self.maps.var((1, 2), correction=0)
+        return tuple(float(share) for share in shares)
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """converged, rough or noise, of each map."""
+        return tuple(
+            "noise" if n > NOISE or e < LEAST else "rough" if n > ROUGH or e < FEW else "converged"
+            for n, e in zip(self.noise, self.effective_samples.tolist(), strict=True)
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In plain words, what one should not believe."""
+        said = []
+        for label, verdict, noise, worth in zip(
+            self.labels, self.verdicts, self.noise, self.effective_samples.tolist(), strict=True
+        ):
+            if verdict == "noise":
+                said.append(
+                    f"The map of {label!r} is mostly noise: its {self.masks} masks are worth {worth:.0f}, and error is "
+                    f"{min(noise, 1):.0%} of what varies in it. Use more masks: {self._enough(noise, worth)} would make it rough."
+                )
+            elif verdict == "rough":
+                said.append(
+                    f"The map of {label!r} is rough: its {self.masks} masks are worth {worth:.0f}, and error is {noise:.0%} of "
+                    "what varies in it. Read its large shapes only."
+                )
+        return tuple(said)
+
+    def _enough(self, noise: float, worth: float) -> int:
+        """Error falls as one over the masks: to a third of the map's variance, and to enough effective masks."""
+        factor = max(noise / (1 - min(noise, 0.9)) * 2, LEAST / worth)
+        return max(1000, round(self.masks * factor / 1000) * 1000)
+
+    def facts(self, best: int = 5) -> dict[str, object]:
+        """All but the arrays, for JSON."""
+        top = self.probabilities.argsort(descending=True, stable=True)[:best].tolist()
+        return {
+            "classifier": self.classifier.name,
+            "classifier_digest": self.classifier.digest(),
+            "answers": [self._answer(i) for i in top],
+            "explained": [
+                {
+                    **self._answer(target),
+                    "effective_samples": round(worth, 2),
+                    "error_share": round(noise, 4),
+                    "verdict": verdict,
+                }
+                for target, worth, noise, verdict in zip(
+                    self.targets, self.effective_samples.tolist(), self.noise, self.verdicts, strict=True
+                )
+            ],
+            "warnings": list(self.warnings),
+            "masks": self.masks,
+            "baseline": self.baseline,
+            "seed": self.seed,
+            "prior_mean": round(self.prior_mean, 6),
+            "engine": self.engine,
+            "crop": [round(edge, 1) for edge in self.classifier.geometry.box(*self.photo.size)],
+            "photo_size": list(self.photo.size),
+            "map_size": list(self.maps.shape[1:]),
+            "seconds": round(self.seconds, 2),
+            "versions": {name: version(name) for name in ("bayesteach", "torch", "timm")},
+        }
+
+    def _answer(self, index: int) -> dict[str, object]:
+        return {
+            "index": index,
+            "label": self.classifier.labels[index],
+            "probability": round(float(self.probabilities[index]), 6),
+        }
+
+    def overlay(self, which: int = 0) -> Image.Image:
+        """The photo with one map laid over it."""
+        box = self.classifier.geometry.box(*self.photo.size)
+        return tinted(self.photo, box, self.maps[which].float() - self.prior_mean, self.errors[which].float())
+
+    def contrast(self) -> Image.Image:
+        """The photo with the first map less the second laid over it."""
+        box = self.classifier.geometry.box(*self.photo.size)
+        # The two share their masks; the sum bounds the error of the difference however they go together.
+        difference, error = self.maps[0] - self.maps[1], self.errors[0] + self.errors[1]
+        return tinted(self.photo, box, difference.float(), error.float())
+
+    def plot(self) -> "Figure":
+        """Photo, maps and errors, with their scales."""
+        from bayesteach.explain.figure import explanation_figure  # noqa: PLC0415 — pyplot takes half a second
+
+        return explanation_figure(self)
+
+    def _repr_png_(self) -> bytes:
+        """The picture that a notebook shows."""
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png")
+        return picture.getvalue()
+
+    def save(self, folder: Path | str, **facts: object) -> Path:
+        """Write saliency.npy, saliency_error.npy, overlay.png, and, with these facts too, explanation.json last.
+
+        With one class the arrays are (height, width), with several (classes, height, width).
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, values in (("saliency", self.maps), ("saliency_error", self.errors)):
+            array = values.float().numpy()
+            np.save(folder / f"{name}.npy", array[0] if len(self.targets) == 1 else array)
+        (folder / "overlay.png").write_bytes(self._repr_png_())
+        (folder / "explanation.json").write_text(json.dumps({**self.facts(), **facts}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return folder
+
+
+def explain(
+    classifier: Classifier,
+    photo: Image.Image,
+    targets: Sequence[str | int] = (),
+    *,
+    masks: int = 1000,
+    baseline: Baseline = "black",
+    seed: int = 0,
+    engine: Weigher | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Explanation:
+    """The expected mask of each target, all from the same masks; without targets, of the classifier's answer.
+
+    progress  told how many masks were weighed, now and then
+    """
+    checks.some("masks", masks)
+    start = time.perf_counter()
+    photo = photo.convert("RGB")
+    pixels = classifier.pixels(photo)
+    probabilities = classifier.probabilities(pixels[None])[0]
+    chosen = tuple(dict.fromkeys(classifier.index(t) for t in targets)) or (int(probabilities.argmax()),)
+    weigher = engine or make_engine(classifier)
+    seen = MaskedPhoto.of(pixels, classifier, baseline)
+    prior = mask_prior(classifier)
+    estimate = ExpectedMask(len(chosen), classifier.geometry.size)
+    for chunk in prior.stream(masks, Generator().manual_seed(seed), CHUNK):
+        log_weights = weigher.log_weights(seen, chunk, chosen)
+        for some, weights in zip(chunk.split(BATCH), log_weights.split(BATCH), strict=True):
+            estimate.add(some, weights)
+        if progress is not None:
+            progress(len(chunk))
+    return Explanation(
+        photo=photo,
+        classifier=classifier,
+        targets=chosen,
+        maps=estimate.map,
+        errors=estimate.standard_error,
+        effective_samples=estimate.effective_samples,
+        probabilities=probabilities,
+        prior_mean=prior.mean_mask,
+        masks=masks,
+        baseline=baseline,
+        seed=seed,
+        engine=weigher.name,
+        seconds=time.perf_counter() - start,
+    )
