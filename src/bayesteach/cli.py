@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from bayesteach.errors import BayesteachError
+from bayesteach.errors import BayesteachError, Empty
 
 if TYPE_CHECKING:
     from bayesteach.explain.many import Outcome
@@ -102,8 +102,11 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
 
     if alternative is not None and target is None:
         raise typer.BadParameter("--alternative needs --target: the class that it is set against.")
-    photos = [(path, (to or Path("explained")) / path.relative_to(image)) for path in photos_below(image)]
-    if not image.is_dir():
+    if image.is_dir():
+        photos = [(path, (to or Path("explained")) / path.relative_to(image)) for path in photos_below(image)]
+        if not photos:
+            raise Empty(f"image: {image} holds no pictures. Pass a photo, or a folder with photos.")
+    else:
         photos = [(image, to or Path("explained") / image.name)]
     with err.status(f"Loading {model}"):
         classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)

@@ -7,7 +7,8 @@
     │   ├── OutOfRange            a number or an index lies outside what is possible
     │   ├── Empty                 there is nothing to work on
     │   ├── BadPool               lessons cannot be made of these images
-    │   └── BadClassifier         a model, its weights or its labels do not serve
+    │   ├── BadClassifier         a model, its weights or its labels do not serve
+    │   └── BadImage              a photo, or a list of photos, cannot be read
     └── NotConverged              a search for an optimum did not settle
 
 A message says what was found, where, and what to do.
@@ -44,6 +45,10 @@ class BadPool(BadInput):
 
 class BadClassifier(BadInput):
     """A model, its weights or its labels do not serve."""
+
+
+class BadImage(BadInput):
+    """A photo, or a list of photos, cannot be read."""
 
 
 class NotConverged(BayesteachError):

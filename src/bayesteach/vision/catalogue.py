@@ -10,7 +10,7 @@ from bayesteach.errors import BadClassifier
 from bayesteach.vision import efficientnet
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.geometry import Geometry
-from bayesteach.vision.labels import imagenet_labels
+from bayesteach.vision.labels import imagenet_aliases, imagenet_labels
 from bayesteach.vision.torchvision_import import import_torchvision
 from bayesteach.vision.weights import load_weights
 
@@ -51,10 +51,12 @@ def _timm(name: str, model_name: str, weights: dict[str, Tensor] | None, checkpo
         model = timm.create_model(model_name, **({"num_classes": len(weights[bias])} if bias in weights else {}))
         _fill(model, weights, checkpoint, model_name)
     data = resolve_data_config({}, model=model)
-    labels = imagenet_labels() if model.num_classes == 1000 else None
-    return Classifier.from_module(
-        model, head=head, preprocess=_geometry(data), mean=data["mean"], std=data["std"], labels=labels, name=name
+    classifier = Classifier.from_module(
+        model, head=head, preprocess=_geometry(data), mean=data["mean"], std=data["std"], name=name
     )
+    if model.num_classes != 1000:
+        return classifier
+    return replace(classifier, labels=imagenet_labels(), aliases=imagenet_aliases())
 
 
 def _fill(model: nn.Module, weights: dict[str, Tensor], checkpoint: Path | None, model_name: str) -> None:

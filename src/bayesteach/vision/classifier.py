@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 from bayesteach.errors import BadClassifier, BadShape
 from bayesteach.maths import checks
 from bayesteach.vision.geometry import Geometry
-from bayesteach.vision.labels import read_labels
+from bayesteach.vision.labels import find, read_labels
 
 # How far a model's own logits may be from head · features before its head counts as not linear; float32 leaves about 1e-5.
 _SAME = 1e-3
@@ -31,6 +31,7 @@ class Classifier:
     backbone  normalised pixels to features, without the 1 of the bias
     head      n × m weights on [features, 1]
     mean, std of each channel, for pixels in [0, 1]
+    aliases   other names that each class is found by, as ImageNet's WordNet numbers
     """
 
     name: str
@@ -40,6 +41,7 @@ class Classifier:
     geometry: Geometry
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
+    aliases: tuple[tuple[str, ...], ...] = ()
 
     @staticmethod
     def load(
@@ -97,12 +99,12 @@ class Classifier:
         return replace(self, geometry=self.geometry.squashed())
 
     def named(self, labels: Sequence[str]) -> "Classifier":
-        """The same classifier under other class names."""
+        """The same classifier under other class names, and these alone."""
         if len(labels) != len(self.labels):
             raise BadClassifier(
                 f"labels: found {len(labels)} names for {len(self.labels)} classes. Pass one label a class."
             )
-        return replace(self, labels=tuple(labels))
+        return replace(self, labels=tuple(labels), aliases=())
 
     def pixels(self, photo: Image.Image) -> Float[Tensor, "3 height width"]:
         """What the network sees of a photo, in [0, 1]."""
@@ -140,17 +142,11 @@ class Classifier:
         return self.logits(self.features(pixels)).softmax(-1)
 
     def index(self, label: str | int) -> int:
-        """The class of this index or name; a name may be given without regard to case, or by the first of its synonyms."""
-        if isinstance(label, int) or label.lstrip("-").isdigit():
+        """The class of this name, else of this number; case does not matter where one class alone has the name."""
+        if isinstance(label, int) or (label not in self.labels and label.isdecimal()):
             checks.index("class", int(label), len(self.labels))
             return int(label)
-        wanted = label.strip().lower()
-        for names in ([n.lower() for n in self.labels], [n.split(",")[0].lower() for n in self.labels]):
-            if wanted in names:
-                return names.index(wanted)
-        near = [n for n in self.labels if wanted in n.lower()][:5]
-        hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-        raise BadClassifier(f"class: found {label!r}, which is none of the {len(self.labels)} labels.{hint}")
+        return find(label, self.labels, self.aliases)
 
     def digest(self) -> str:
         """What the classifier is, in a word: its weights, its head, its geometry and its normalisation."""

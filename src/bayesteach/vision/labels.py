@@ -1,6 +1,8 @@
 """Class names, in the order of a classifier's logits."""
 
 import csv
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from bayesteach.errors import BadClassifier
@@ -17,6 +19,32 @@ def imagenet_labels() -> tuple[str, ...]:
     full = [info.index_to_description(i) for i in range(1000)]
     first = [name.split(",")[0] for name in full]
     return tuple(name if first.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(first))
+
+
+def imagenet_aliases() -> tuple[tuple[str, ...], ...]:
+    """What else the classes of ImageNet are called: their WordNet number, their whole description, and each name in it."""
+    from timm.data import ImageNetInfo  # noqa: PLC0415 — timm takes a second to import
+
+    info = ImageNetInfo("imagenet-1k")
+    full = [info.index_to_description(i) for i in range(1000)]
+    return tuple((info.index_to_label_name(i), name, *name.split(", ")) for i, name in enumerate(full))
+
+
+def find(wanted: str, labels: Sequence[str], aliases: Sequence[Sequence[str]] = ()) -> int:
+    """The class of this name: as it is written, then without regard to case, then by its first synonym or an alias."""
+    if wanted in labels:
+        return labels.index(wanted)
+    plain = wanted.strip().lower()
+    for names in ([(name,) for name in labels], [(name.split(",")[0],) for name in labels], aliases):
+        found = [i for i, called in enumerate(names) if plain in (name.lower() for name in called)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            meant = " or ".join(f"{labels[i]!r}, class {i}" for i in found[:5])
+            raise BadClassifier(f"class: found {wanted!r}, which {len(found)} classes are called. Pass {meant}.")
+    near = [name for name in labels if plain and plain in name.lower()][:5] or get_close_matches(plain, labels, 5)
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    raise BadClassifier(f"class: found {wanted!r}, which is none of the {len(labels)} labels.{hint}")
 
 
 def read_labels(path: Path, classes: int) -> tuple[str, ...]:
