@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
 from bayesteach.errors import BayesteachError, Empty
@@ -58,10 +58,8 @@ def bayesteach(
 
 @app.command()
 def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
-    image: Annotated[Path, typer.Argument(help="A photo, or a folder of photos.", metavar="IMAGE")],
-    model: Annotated[
-        str, typer.Option(help="timm:MODEL, efficientnet-lite0 or embedded.")
-    ] = "timm:resnet50.tv_in1k",
+    image: Annotated[Path, typer.Argument(help="A photo, or a folder of photos.")],
+    model: Annotated[str, typer.Option(help="timm:MODEL, efficientnet-lite0 or embedded.")] = "timm:resnet50.tv_in1k",
     checkpoint: Annotated[Path | None, typer.Option(help="Local weights, .safetensors or .pth.")] = None,
     labels: Annotated[Path | None, typer.Option(help="Class names: a text file, one a line, or a CSV.")] = None,
     geometry: Annotated[
@@ -77,7 +75,8 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     ] = "black",
     seed: Annotated[int, typer.Option(help="The same seed gives the same masks.")] = 0,
     engine: Annotated[
-        Literal["auto", "torch", "openvino"], typer.Option(help="Who runs the passes; auto is the fastest that is true.")
+        Literal["auto", "torch", "openvino"],
+        typer.Option(help="Who runs the passes; auto is the fastest that is true."),
     ] = "auto",
     precision: Annotated[
         Literal["fp32", "bf16", "int8"], typer.Option(help="For a named engine; int8 is screened by fp32.")
@@ -91,10 +90,13 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
 ) -> None:
     """Show which parts of a photo would teach the classifier's answer.
 
-    Writes saliency.npy (the expected mask), saliency_error.npy, overlay.png and explanation.json. With a folder every photo
-    in it gets a folder of its own, and what is finished is not done again.
+    Writes saliency.npy (the expected mask), saliency_error.npy,
+    overlay.png and explanation.json.
+
+    With a folder, every photo in it gets a folder of its own, and
+    what is finished is not done again.
     """
-    from bayesteach.explain.many import Request, explain_photos  # noqa: PLC0415 — torch and timm take seconds
+    from bayesteach.explain.many import Request, explain_photos, places  # noqa: PLC0415 — torch and timm take seconds
     from bayesteach.vision.choice import choose_engine  # noqa: PLC0415
     from bayesteach.vision.classifier import Classifier  # noqa: PLC0415
     from bayesteach.vision.engines import make_engine  # noqa: PLC0415
@@ -102,12 +104,13 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
 
     if alternative is not None and target is None:
         raise typer.BadParameter("--alternative needs --target: the class that it is set against.")
+    found = photos_below(image) if image.is_dir() else [image]
+    if not found:
+        raise Empty(f"image: {image} holds no pictures. Pass a photo, or a folder with photos.")
     if image.is_dir():
-        photos = [(path, (to or Path("explained")) / path.relative_to(image)) for path in photos_below(image)]
-        if not photos:
-            raise Empty(f"image: {image} holds no pictures. Pass a photo, or a folder with photos.")
+        photos = places(found, image, to or Path("explained"))
     else:
-        photos = [(image, to or Path("explained") / image.name)]
+        photos = [(image, to or Path("explained") / image.stem)]
     with err.status(f"Loading {model}"):
         classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)
         targets = tuple(classifier.labels[classifier.index(name)] for name in (target, alternative) if name is not None)

@@ -86,12 +86,12 @@ class Explanation:
         ):
             if verdict == "noise":
                 said.append(
-                    f"The map of {label!r} is mostly noise: its {self.masks} masks are worth {worth:.0f}, and error is "
-                    f"{min(noise, 1):.0%} of what varies in it. Use more masks: {self._enough(noise, worth)} would make it rough."
+                    f"The map of {label!r} is mostly noise: its {self.masks:,} masks are worth {worth:.0f}, and error is "
+                    f"{min(noise, 1):.0%} of what varies in it. About {self._enough(noise, worth):,} masks would show its shapes."
                 )
             elif verdict == "rough":
                 said.append(
-                    f"The map of {label!r} is rough: its {self.masks} masks are worth {worth:.0f}, and error is {noise:.0%} of "
+                    f"The map of {label!r} is rough: its {self.masks:,} masks are worth {worth:.0f}, and error is {noise:.0%} of "
                     "what varies in it. Read its large shapes only."
                 )
         return tuple(said)
@@ -174,7 +174,9 @@ class Explanation:
             array = values.float().numpy()
             np.save(folder / f"{name}.npy", array[0] if len(self.targets) == 1 else array)
         (folder / "overlay.png").write_bytes(self._repr_png_())
-        (folder / "explanation.json").write_text(json.dumps({**self.facts(), **facts}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        (folder / "explanation.json").write_text(
+            json.dumps({**self.facts(), **facts}, indent=2, ensure_ascii=False) + "\n", "utf-8"
+        )
         return folder
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Float
-from scipy.ndimage import gaussian_filter
 from matplotlib.figure import Figure
+from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from bayesteach.maths import checks
@@ -88,7 +88,8 @@ def faithfulness(
     faded = torch.tensor(engine.classifier.mean)[:, None, None].expand_as(pixels)
     return Faithfulness(
         shares=steps.float() / (height * width),
-        insertion=curve(_blurred(pixels, engine.classifier.mean), pixels), deletion=curve(pixels, faded)
+        insertion=curve(_blurred(pixels, engine.classifier.mean), pixels),
+        deletion=curve(pixels, faded),
     )
 
 

@@ -1,6 +1,7 @@
 """Photos on disk, explained one after the other into folders; what is finished is not done again."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -49,6 +50,13 @@ class Outcome:
         if self.unreadable is not None:
             return "unreadable"
         return "kept" if self.explanation is None else "explained"
+
+
+def places(photos: Sequence[Path], below: Path, out: Path) -> list[tuple[Path, Path]]:
+    """Each photo with the folder for its explanation: its own path below the folder, less the suffix where that tells it apart."""
+    stems = Counter(photo.with_suffix("") for photo in photos)
+    named = (photo.with_suffix("") if stems[photo.with_suffix("")] == 1 else photo for photo in photos)
+    return [(photo, out / name.relative_to(below)) for photo, name in zip(photos, named, strict=True)]
 
 
 def explain_photos(

@@ -124,9 +124,9 @@ def engine_names() -> dict[str, tuple[Precision, ...]]:
     return names
 
 
-def make_engine(classifier: Classifier, engine: str = "torch", precision: str = "fp32") -> Weigher:
+def make_engine(classifier: Classifier, engine: str = "torch", precision: str = "fp32") -> Engine | Screened:
     """The engine of this name and precision; int8 is screened by fp32, because alone its maps are not true."""
-    makers: dict[tuple[str, str], Callable[[], Weigher]] = {
+    makers: dict[tuple[str, str], Callable[[], Engine | Screened]] = {
         ("torch", "fp32"): lambda: torch_engine(classifier, "fp32"),
         ("torch", "bf16"): lambda: torch_engine(classifier, "bf16"),
         ("openvino", "fp32"): lambda: _openvino(classifier, "fp32"),
