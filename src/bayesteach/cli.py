@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from bayesteach.errors import BayesteachError, Empty
+from bayesteach.errors import BayesteachError
 
 if TYPE_CHECKING:
     from bayesteach.explain.many import Outcome
@@ -85,7 +85,8 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
         bool, typer.Option("--faithfulness", help="Insertion and deletion curves too (RISE's protocol).")
     ] = False,
     to: Annotated[
-        Path | None, typer.Option("--out", help="Where to write. [default: explained/NAME]", metavar="DIR")
+        Path | None,
+        typer.Option("--out", help="Where to write. [default: explained/NAME]", metavar="DIR"),
     ] = None,
 ) -> None:
     """Show which parts of a photo would teach the classifier's answer.
@@ -100,17 +101,10 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     from bayesteach.vision.choice import choose_engine  # noqa: PLC0415
     from bayesteach.vision.classifier import Classifier  # noqa: PLC0415
     from bayesteach.vision.engines import make_engine  # noqa: PLC0415
-    from bayesteach.vision.images import photos_below  # noqa: PLC0415
 
     if alternative is not None and target is None:
         raise typer.BadParameter("--alternative needs --target: the class that it is set against.")
-    found = photos_below(image) if image.is_dir() else [image]
-    if not found:
-        raise Empty(f"image: {image} holds no pictures. Pass a photo, or a folder with photos.")
-    if image.is_dir():
-        photos = places(found, image, to or Path("explained"))
-    else:
-        photos = [(image, to or Path("explained") / image.stem)]
+    photos = places(image, to)
     with err.status(f"Loading {model}"):
         classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)
         targets = tuple(classifier.labels[classifier.index(name)] for name in (target, alternative) if name is not None)

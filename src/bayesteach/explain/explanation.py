@@ -139,17 +139,27 @@ class Explanation:
             "probability": round(float(self.probabilities[index]), 6),
         }
 
+    @property
+    def doubt(self) -> Float[Tensor, "targets height width"]:
+        """The errors that the pictures go by: not less than those of as many effective masks that know nothing.
+
+        While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0.
+        """
+        ignorant = (self.prior_mean * (1 - self.prior_mean) / self.effective_samples).sqrt()
+        return self.errors.maximum(ignorant[:, None, None])
+
     def overlay(self, which: int = 0) -> Image.Image:
         """The photo with one map laid over it."""
-        box = self.classifier.geometry.box(*self.photo.size)
-        return tinted(self.photo, box, self.maps[which].float() - self.prior_mean, self.errors[which].float())
+        return self._tinted(self.maps[which] - self.prior_mean, self.doubt[which])
 
     def contrast(self) -> Image.Image:
         """The photo with the first map less the second laid over it."""
-        box = self.classifier.geometry.box(*self.photo.size)
         # The two share their masks; the sum bounds the error of the difference however they go together.
-        difference, error = self.maps[0] - self.maps[1], self.errors[0] + self.errors[1]
-        return tinted(self.photo, box, difference.float(), error.float())
+        return self._tinted(self.maps[0] - self.maps[1], self.doubt[0] + self.doubt[1])
+
+    def _tinted(self, departure: Tensor, error: Tensor) -> Image.Image:
+        box = self.classifier.geometry.box(*self.photo.size)
+        return tinted(self.photo, box, departure.float(), error.float())
 
     def plot(self) -> "Figure":
         """Photo, maps and errors, with their scales."""

@@ -7,15 +7,17 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from bayesteach.errors import BadImage
+from bayesteach.errors import BadImage, Empty
 from bayesteach.explain.explanation import Explanation, explain
 from bayesteach.explain.faithfulness import faithfulness
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.engines import Engine, Screened
+from bayesteach.vision.images import photos_below
 from bayesteach.vision.masked import Baseline
 from bayesteach.vision.photos import contents, decode
 
 FACTS = "explanation.json"
+DEFAULT = Path("explained")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,19 @@ class Outcome:
         return "kept" if self.explanation is None else "explained"
 
 
-def places(photos: Sequence[Path], below: Path, out: Path) -> list[tuple[Path, Path]]:
-    """Each photo with the folder for its explanation: its own path below the folder, less the suffix where that tells it apart."""
+def places(asked: Path, out: Path | None) -> list[tuple[Path, Path]]:
+    """Each photo with the folder for its explanation: one photo's is `out`; below a folder, each has its own path under `out`.
+
+    A photo's suffix is left off its folder's name where no other photo shares the rest.
+    """
+    if not asked.is_dir():
+        return [(asked, out or DEFAULT / asked.stem)]
+    photos = photos_below(asked)
+    if not photos:
+        raise Empty(f"image: {asked} holds no pictures. Pass a photo, or a folder with photos.")
     stems = Counter(photo.with_suffix("") for photo in photos)
     named = (photo.with_suffix("") if stems[photo.with_suffix("")] == 1 else photo for photo in photos)
-    return [(photo, out / name.relative_to(below)) for photo, name in zip(photos, named, strict=True)]
+    return [(photo, (out or DEFAULT) / name.relative_to(asked)) for photo, name in zip(photos, named, strict=True)]
 
 
 def explain_photos(

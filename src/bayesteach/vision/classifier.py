@@ -149,8 +149,8 @@ class Classifier:
         return find(label, self.labels, self.aliases)
 
     def digest(self) -> str:
-        """What the classifier is, in a word: its weights, its head, its geometry and its normalisation."""
-        state = sha256(repr((self.geometry, self.mean, self.std)).encode())
+        """What the classifier is, in a word: its layers and weights, its head, its geometry and its normalisation."""
+        state = sha256(repr((self.backbone, self.geometry, self.mean, self.std)).encode())
         for name, tensor in sorted({**self.backbone.state_dict(), "head": self.head}.items()):
             state.update(name.encode())
             state.update(tensor.detach().cpu().contiguous().numpy().tobytes())

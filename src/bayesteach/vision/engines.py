@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,9 +23,10 @@ Precision = Literal["fp32", "bf16", "int8"]
 BLOCK = 32
 # int8 log weights are off by about 0.5, and a map's error from that is 0.5² · Σ w² / (Σ w)² times the variance of a mask. So the
 # masks whose weights are taken as int8 gives them hold this share of Σ w², times the effective samples of their chunk.
-TRUSTED = 1e-3
+TRUSTED = 2e-4
 
 
+@runtime_checkable
 class Weigher(Protocol):
     """Whatever can say how probable classes are when a photo is seen through masks."""
 
@@ -79,7 +80,7 @@ class Screened:
     difference of the two engines where both were asked.
     """
 
-    rough: Engine
+    rough: Weigher
     true: Engine
 
     @property

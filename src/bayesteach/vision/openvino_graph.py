@@ -3,7 +3,10 @@
 int8 wants to see what values the network's layers take: it is shown dead leaves under masks of the prior.
 """
 
+import contextlib
+import io
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import openvino
 import torch
 from torch import Tensor, nn
 
+from bayesteach.errors import BadClassifier
 from bayesteach.maths.masks import MaskPrior
 from bayesteach.vision.cache import cached
 from bayesteach.vision.leaves import dead_leaves
@@ -48,9 +52,15 @@ def graph_forward(
 
 
 def _convert(network: nn.Module, size: tuple[int, int], block: int) -> openvino.Model:
-    graph = openvino.convert_model(network, example_input=torch.zeros(1, 3, *size))
-    graph.reshape([block, 3, *size])
-    return graph
+    example = (torch.zeros(block, 3, *size),)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's exporter warns of its own deprecated parts
+            # Exported and not traced: a trace follows the branch that its example took, whatever comes later.
+            return openvino.convert_model(torch.export.export(network, example))
+    except Exception as error:  # whatever either of the two does not know
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        raise BadClassifier(f"engine: OpenVINO cannot take this network ({reason}). Use the torch engine.") from error
 
 
 def _quantise(whole: Path, size: tuple[int, int], block: int) -> openvino.Model:
@@ -58,12 +68,15 @@ def _quantise(whole: Path, size: tuple[int, int], block: int) -> openvino.Model:
 
     logging.getLogger("nncf").setLevel(logging.ERROR)
     samples = list(_masked_leaves(size, block))
-    return nncf.quantize(
-        openvino.Core().read_model(whole),
-        nncf.Dataset(samples),
-        preset=nncf.QuantizationPreset.MIXED,
-        subset_size=len(samples),
-    )
+    # It draws its progress on standard output, which is the user's.
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        return nncf.quantize(
+            openvino.Core().read_model(whole),
+            nncf.Dataset(samples),
+            preset=nncf.QuantizationPreset.MIXED,
+            subset_size=len(samples),
+        )
 
 
 def _masked_leaves(size: tuple[int, int], block: int) -> Iterator[np.ndarray]:
