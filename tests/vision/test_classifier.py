@@ -240,7 +240,7 @@ def test_the_digest_is_of_what_answers_and_of_nothing_else(net):
     ]
     assert {c.digest() for c in same} == {digest}
     others = {"plain": digest}
-    for name, tensor in net.state_dict().items():
+    for name in net.state_dict():
         changed = copy.deepcopy(net)
         with torch.no_grad():
             changed.state_dict()[name].add_(1)

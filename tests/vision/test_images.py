@@ -78,7 +78,7 @@ def test_a_folder_does_not_depend_on_where_one_stands_or_on_a_trailing_slash(val
 def test_the_order_is_not_the_file_systems(val, monkeypatch):
     images = ImageSet.from_folder(val, index)
     listed = Path.iterdir
-    monkeypatch.setattr(Path, "iterdir", lambda path: reversed(sorted(listed(path))))
+    monkeypatch.setattr(Path, "iterdir", lambda path: sorted(listed(path), reverse=True))
     assert ImageSet.from_folder(val, index) == images
 
 

@@ -39,8 +39,7 @@ def _timm(name: str, model_name: str, weights: dict[str, Tensor] | None, checkpo
 
     architecture = model_name.partition(".")[0]
     if not timm.is_model(architecture):
-        near = timm.list_models(f"*{architecture.partition('_')[0]}*")[:5]
-        near = near or get_close_matches(architecture, timm.list_models(), 5)
+        near = get_close_matches(architecture, timm.list_models(), 5)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise BadClassifier(f"model: timm has no model {model_name!r}.{hint} timm.list_models() lists them all.")
     try:

@@ -43,5 +43,9 @@ def load_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _unreadable(path: Path, error: Exception) -> str:
-    reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    if isinstance(error, UnpicklingError):
+        # torch's own message says how to run the code all the same.
+        reason = "it is no file of weights, or holds code, which is not run"
+    else:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return f"checkpoint: {path} cannot be read as weights ({reason}). Save model.state_dict() as .safetensors or .pth."
