@@ -1,12 +1,21 @@
 """What goes wrong, as a user meets it: run as a script, without the shape checks of the tests, it prints what was raised."""
 
+import io
 import json
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
+from PIL import Image
+from torch import nn
 
 import bayesteach as bt
+from bayesteach.vision.classifier import Classifier
+from bayesteach.vision.geometry import Geometry
+from bayesteach.vision.images import ImageSet
+from bayesteach.vision.photos import decode, open_photo
 
 NAN = float("nan")
 F = {"dtype": torch.float64}
@@ -46,6 +55,24 @@ def rng() -> torch.Generator:
 
 def learner() -> bt.Learner:
     return bt.Learner.between(head(), 0, 1)
+
+
+def classifier(**changes: object) -> Classifier:
+    net = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2))
+    return Classifier.from_module(net, **{"head": "2", "size": 8, "labels": ["cat", "dog"], **changes})
+
+
+def file(name: str, content: str) -> Path:
+    path = Path(tempfile.mkdtemp()) / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+def photo() -> bytes:
+    data = io.BytesIO()
+    Image.new("RGB", (9, 8)).save(data, "PNG")
+    return data.getvalue()
 
 
 # name: (what is done, the error, what its message must say)
@@ -223,6 +250,78 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         ["classes [1] is zero"],
     ),
     "maps that do not match": (lambda: bt.ExpectedMask(1, 4) + bt.ExpectedMask(2, 4), "BadShape", ["2 classes"]),
+    "a photo that is not there": (
+        lambda: open_photo("no.jpg"),
+        "BadImage",
+        ["no.jpg", "No such file", "Check the path"],
+    ),
+    "a photo that is none": (
+        lambda: decode(b"<html>", "cat.jpg"),
+        "BadImage",
+        ["cat.jpg", "no format", "leave it out"],
+    ),
+    "half a photo": (lambda: decode(photo()[:60], "cat.png"), "BadImage", ["cat.png", "cannot be read as a photo"]),
+    "a decompression bomb": (lambda: decode(photo(), "cat.png", max_pixels=71), "BadImage", ["72 pixels", "bomb"]),
+    "a folder that is not there": (
+        lambda: ImageSet.from_folder("no", int),
+        "BadImage",
+        ["no folder", "Check the path"],
+    ),
+    "a folder without classes": (
+        lambda: ImageSet.from_folder(file("cat.jpg", "").parent, int),
+        "Empty",
+        ["no folders with images", "ROOT/CLASS"],
+    ),
+    "a folder of an unknown class": (
+        lambda: ImageSet.from_folder(file("yak/1.jpg", "").parent.parent, classifier().index),
+        "BadImage",
+        ["yak is not under a class", "none of the 2 labels"],
+    ),
+    "a table without labels": (
+        lambda: ImageSet.from_csv(file("photos.csv", "path,class\na.jpg,cat\n"), classifier().index),
+        "BadImage",
+        ["photos.csv has columns path, class", "expected path and label"],
+    ),
+    "a table of photos that are not there": (
+        lambda: ImageSet.from_csv(file("photos.csv", "path,label\na.jpg,cat\n"), classifier().index),
+        "BadImage",
+        ["none of 1 can be read", "a.jpg"],
+    ),
+    "a dataset of images without images": (
+        lambda: ImageSet.from_hugging_face(file("rows.csv", "").parent, int, split="train"),
+        "BadImage",
+        ["could not be loaded", "save_to_disk"],
+    ),
+    "a row of no dataset": (lambda: open_photo("hf:photos#3"), "BadImage", ["hf:DATASET:SPLIT#ROW"]),
+    "a classifier of no name": (lambda: Classifier.load("resnet50"), "BadClassifier", ["'resnet50'", "timm:MODEL"]),
+    "weights that are not there": (
+        lambda: Classifier.load("efficientnet-lite0", checkpoint="no.pth"),
+        "BadClassifier",
+        ["no file no.pth"],
+    ),
+    "weights that are none": (
+        lambda: Classifier.load("efficientnet-lite0", checkpoint=file("w.pth", "<html>")),
+        "BadClassifier",
+        ["w.pth cannot be read as weights", "model.state_dict()"],
+    ),
+    "a head that is not there": (lambda: classifier(head="fc"), "BadClassifier", ["no layer 'fc'", "head="]),
+    "labels too many": (lambda: classifier(labels=list("abc")), "BadClassifier", ["3 labels for 2 classes"]),
+    "a size that does not run": (
+        lambda: Classifier.from_module(nn.Sequential(nn.Flatten(), nn.Linear(9, 2)), head="1", size=8),
+        "BadClassifier",
+        ["does not run", "(2, 3, 8, 8)", "size="],
+    ),
+    "a class that is none": (lambda: classifier().index("kat"), "BadClassifier", ["'kat'", "Did you mean 'cat'?"]),
+    "a class past the last": (lambda: classifier().index(2), "OutOfRange", ["class", "found 2", "0 to 1"]),
+    "pixels of one image": (lambda: classifier().features(torch.ones(3, 8, 8)), "BadShape", ["(images, 3, 8, 8)"]),
+    "pixels of another size": (lambda: classifier().features(torch.ones(1, 3, 9, 8)), "BadShape", ["(1, 3, 9, 8)"]),
+    "pixels up to 255": (
+        lambda: classifier().features(255 * torch.ones(1, 3, 8, 8)),
+        "BadShape",
+        ["255", "before normalisation"],
+    ),
+    "pixels with NaN": (lambda: classifier().features(NAN * torch.ones(1, 3, 8, 8)), "NotFinite", ["pixels"]),
+    "a crop larger than its photo": (lambda: Geometry((8, 8), 7), "OutOfRange", ["short side 7"]),
 }
 
 

@@ -1,6 +1,7 @@
 """The classifiers that have a name: timm's, and a small ImageNet network from a package."""
 
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,16 @@ def _timm(name: str, model_name: str, weights: dict[str, Tensor] | None, checkpo
 
     architecture = model_name.partition(".")[0]
     if not timm.is_model(architecture):
-        near = timm.list_models(f"*{architecture.partition('_')[0]}*")[:5]
+        near = get_close_matches(architecture, timm.list_models(), 5)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise BadClassifier(f"model: timm has no model {model_name!r}.{hint} timm.list_models() lists them all.")
-    head: Any = timm.get_pretrained_cfg(model_name).classifier
+    try:
+        head: Any = timm.get_pretrained_cfg(model_name).classifier
+    except RuntimeError as error:
+        near = timm.list_models(f"{architecture}.*", pretrained=True)[:5]
+        raise BadClassifier(
+            f"model: timm has no weights {model_name!r}. It has {', '.join(near) or 'none'}."
+        ) from error
     if not isinstance(head, str):
         raise BadClassifier(f"model: {model_name} has heads {head}, expected one linear head. Use another model.")
     bias = f"{head}.bias"

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Literal, cast
 
@@ -82,7 +83,7 @@ class Classifier:
         """
         size = (size, size) if isinstance(size, int) else size
         geometry = preprocess or Geometry(size, max(size) * 8 // 7)
-        whole = copy.deepcopy(model).eval().requires_grad_(requires_grad=False)
+        whole = copy.deepcopy(model).float().eval().requires_grad_(requires_grad=False)
         backbone, weights = _split(whole, head, geometry.size, name)
         names = tuple(str(i) for i in range(len(weights))) if labels is None else tuple(labels)
         if len(names) != len(weights):
@@ -90,7 +91,8 @@ class Classifier:
                 f"{name}: found {len(names)} labels for {len(weights)} classes. Pass one label a class."
             )
         channels = [tuple(float(x) for x in values) for values in (mean, std)]
-        if any(len(values) != 3 for values in channels) or min(channels[1]) <= 0:
+        numbers = all(len(values) == 3 and all(isfinite(x) for x in values) for values in channels)
+        if not numbers or min(channels[1]) <= 0:
             raise BadClassifier(f"{name}: found mean {mean} and std {std}, expected three numbers each, std above 0.")
         return Classifier(name, backbone, weights, names, geometry, *channels)  # type: ignore[arg-type]  # three, as checked
 
@@ -171,11 +173,10 @@ def _split(model: nn.Module, head: str, size: tuple[int, int], name: str) -> tup
             "Bayesian Teaching of examples needs one; use a model that ends in nn.Linear."
         )
     trial = torch.rand(2, 3, *size, generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():
-        expected = model(trial)
-        parent, _, leaf = head.rpartition(".")
-        setattr(model.get_submodule(parent), leaf, nn.Identity())
-        features = model(trial)
+    expected = _run(model, trial, name)
+    parent, _, leaf = head.rpartition(".")
+    setattr(model.get_submodule(parent), leaf, nn.Identity())
+    features = _run(model, trial, f"{name} without its head {head!r}")
     bias = cast("Tensor | None", linear.bias)
     bias = linear.weight.new_zeros(linear.out_features) if bias is None else bias
     weights = torch.cat([linear.weight, bias[:, None]], 1).detach().float().clone()
@@ -191,3 +192,20 @@ def _split(model: nn.Module, head: str, size: tuple[int, int], name: str) -> tup
             "(a softmax, a temperature). Pass the model without it."
         )
     return model, weights
+
+
+@torch.no_grad()
+def _run(model: nn.Module, pixels: Tensor, name: str) -> Tensor:
+    try:
+        answer = model(pixels)
+    except Exception as error:  # whatever a stranger's model can raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        raise BadClassifier(
+            f"{name}: the model does not run on a tensor of shape {tuple(pixels.shape)} ({reason}). Pass its size=…, the name of "
+            "its last layer as head=…, and a module that takes colour images."
+        ) from error
+    if not isinstance(answer, Tensor):
+        raise BadClassifier(
+            f"{name}: the model gives a {type(answer).__name__}, expected a tensor. Wrap it in a module that returns the logits."
+        )
+    return answer

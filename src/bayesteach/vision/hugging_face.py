@@ -34,14 +34,14 @@ class Rows:
             raise BadImage(f"image: row {row} holds no image. Leave it out of the dataset.")
         return data
 
-    def labels(self) -> Iterator[str]:
-        """The class of each row by name, or by number where the dataset has no names; empty where there is none."""
+    def labels(self, *, named: bool) -> Iterator[str]:
+        """The class of each row, by name where the dataset has names for its numbers; empty where it is withheld."""
         for value in self.table[self.label]:
-            if isinstance(value, int) and self.classes is not None:
-                # −1 is what datasets write when a label is withheld.
-                yield self.classes[value] if 0 <= value < len(self.classes) else ""
+            # −1 is what datasets write for a label that they keep to themselves.
+            if value is None or value == -1:
+                yield ""
             else:
-                yield "" if value is None else str(value)
+                yield self.classes[value] if named and self.classes is not None else str(value)
 
 
 def is_locator(path: str) -> bool:

@@ -4,6 +4,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -132,22 +133,23 @@ class ImageSet:
             raise Empty(f"images: {path} has no rows. Expected a header path,label and a line for each image.")
         if not {"path", "label"} <= set(table.fieldnames or ()):
             raise BadImage(f"images: {path} has columns {', '.join(table.fieldnames or ())}; expected path and label.")
-        found = []
+        found, known = [], cache(index)
         for line, row in rows:
             file, label = (row["path"] or "").strip(), (row["label"] or "").strip()
             if not file or not label:
                 raise BadImage(f"images: {path} line {line} has path {file!r} and label {label!r}. Fill in both.")
             file = file if hugging_face.is_locator(file) else str(path.parent / file)
             part = (row.get("split") or "").strip() or split or path.stem
-            found.append((file, _label(label, index, f"{path} line {line}"), part))
+            found.append((file, _label(label, known, f"{path} line {line}"), part))
         return _digested(sorted(found), strict=strict, progress=progress)
 
     @staticmethod
     def from_hugging_face(
-        dataset: Path | str, index: Index, *, split: str, strict: bool = False, progress: Progress = iter
+        dataset: Path | str, index: Index | None, *, split: str, strict: bool = False, progress: Progress = iter
     ) -> "ImageSet":
         """The images of a dataset on the hub, or in a folder that `save_to_disk` wrote; the first column of images is read.
 
+        index   from the dataset's names to classes; None where its numbers are the classifier's own
         split   the dataset's own name for its part: train, validation
         strict  stop at the first image that cannot be read
         """
@@ -155,15 +157,12 @@ class ImageSet:
         rows = hugging_face.rows(name, split)
         if rows.label is None:
             raise BadImage(f"images: {name} has no column of labels. Name one `label`, or make it a ClassLabel.")
-        indices: dict[str, int] = {}
-        found = []
-        for row, label in enumerate(rows.labels()):
+        found, known = [], cache(index or _number)
+        for row, label in enumerate(rows.labels(named=index is not None)):
             where = hugging_face.locator(name, split, row)
             if not label:
                 raise BadImage(f"images: {where} has no label. Use a split with labels, or filter the dataset.")
-            if label not in indices:
-                indices[label] = _label(label, index, where)
-            found.append((where, indices[label], split))
+            found.append((where, _label(label, known, where), split))
         if not found:
             raise Empty(f"images: the split {split!r} of {name} has no rows.")
         return _digested(found, strict=strict, progress=progress)
@@ -248,6 +247,12 @@ def _digested(found: list[tuple[str, int, str]], *, strict: bool, progress: Prog
     if not entries:
         raise BadImage(f"images: none of {len(found)} can be read. The first: {unreadable[0].reason}")
     return ImageSet.of(entries, unreadable)
+
+
+def _number(label: str) -> int:
+    if not label.isdecimal():
+        raise BadImage(f"Found {label!r}, which is no number. Pass index=classifier.index.")
+    return int(label)
 
 
 def _label(name: str, index: Index, where: str) -> int:

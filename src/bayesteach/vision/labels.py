@@ -51,7 +51,10 @@ def read_labels(path: Path, classes: int) -> tuple[str, ...]:
     """The names of a text file, one a line, or of a CSV's column `label` (or name, simple, class)."""
     if not path.is_file():
         raise BadClassifier(f"labels: there is no file {path}. Check the path.")
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadClassifier(f"labels: {path} cannot be read ({error}). Save it as text in UTF-8.") from error
     names = _from_csv(path, text) if path.suffix.lower() == ".csv" else [line.strip() for line in text.splitlines()]
     while names and not names[-1]:
         names.pop()
@@ -63,9 +66,16 @@ def read_labels(path: Path, classes: int) -> tuple[str, ...]:
 
 
 def _from_csv(path: Path, text: str) -> list[str]:
-    rows = list(csv.DictReader(text.splitlines()))
-    header = list(rows[0]) if rows else []
+    table = csv.DictReader(text.splitlines())
+    header = table.fieldnames or ()
     column = next((c for c in _COLUMNS if c in header), None)
     if column is None:
-        raise BadClassifier(f"labels: {path} has columns {header}, expected one of {', '.join(_COLUMNS)}.")
-    return [row[column].strip() for row in rows]
+        raise BadClassifier(
+            f"labels: {path} has columns {', '.join(header) or 'none'}; expected one of {', '.join(_COLUMNS)}."
+        )
+    names = []
+    for row in table:
+        if not (name := (row[column] or "").strip()):
+            raise BadClassifier(f"labels: {path} line {table.line_num} has no {column}. Give every class its name.")
+        names.append(name)
+    return names

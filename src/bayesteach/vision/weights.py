@@ -1,5 +1,6 @@
 """Weights from a local file."""
 
+import warnings
 from pathlib import Path
 from pickle import UnpicklingError
 
@@ -19,14 +20,19 @@ def load_weights(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise BadClassifier(f"checkpoint: there is no file {path}. Check the path.")
     try:
-        state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+        # torch warns of pickles by other programs, just before it reads or refuses them.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except (SafetensorError, UnpicklingError, RuntimeError, OSError, ValueError, EOFError, KeyError) as error:
         raise BadClassifier(_unreadable(path, error)) from error
     for wrapper in _WRAPPERS:
         if isinstance(state, dict) and isinstance(state.get(wrapper), dict):
             state = state[wrapper]
             break
-    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+    if not (
+        isinstance(state, dict) and all(isinstance(n, str) and isinstance(value, Tensor) for n, value in state.items())
+    ):
         raise BadClassifier(
             f"checkpoint: {path} holds no state dict of tensors. Save model.state_dict() as .safetensors."
         )
@@ -37,5 +43,9 @@ def load_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _unreadable(path: Path, error: Exception) -> str:
-    reason = str(error).splitlines()[0][:200]
+    if isinstance(error, UnpicklingError):
+        # torch's own message says how to run the code all the same.
+        reason = "it is no file of weights, or holds code, which is not run"
+    else:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return f"checkpoint: {path} cannot be read as weights ({reason}). Save model.state_dict() as .safetensors or .pth."
