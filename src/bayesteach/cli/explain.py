@@ -1,62 +1,18 @@
-"""The command line: parse, call, print."""
+"""`bayesteach explain`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from typer.core import TyperGroup
 
-from bayesteach.errors import BayesteachError
+from bayesteach.cli.console import err, out, progress
 
 if TYPE_CHECKING:
     from bayesteach.explain.many import Outcome
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
 
-
-class _OneMessage(TyperGroup):
-    """Commands whose errors are one message and exit code 2; with --debug, a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (BayesteachError, OSError) as error:
-            if ctx.params.get("debug"):
-                raise
-            err.print(f"[bold red]Error[/] {escape(_reason(error))}", soft_wrap=True)
-            ctx.exit(2)
-        except KeyboardInterrupt:
-            err.print("Interrupted. What was finished is kept; the same command goes on from there.")
-            ctx.exit(130)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, BayesteachError):
-        return str(error)
-    return f"{getattr(error, 'filename', None) or 'system'}: {getattr(error, 'strerror', None) or error}."
-
-
-app = typer.Typer(
-    cls=_OneMessage,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback()
-def bayesteach(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: FBT002
-) -> None:
-    """Explain an image classifier by what would teach its answer."""
-    _ = debug  # read by _OneMessage
-
-
-@app.command()
 def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     image: Annotated[Path, typer.Argument(help="A photo, or a folder of photos.")],
     model: Annotated[str, typer.Option(help="timm:MODEL, efficientnet-lite0 or embedded.")] = "timm:resnet50.tv_in1k",
@@ -113,7 +69,7 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     out.print(f"{classifier.name}, engine {weigher.name}")
     request = Request(classifier.digest(), targets, masks, baseline, seed, weigher.name, faithfulness)
     outcomes = []
-    with _progress() as bar:
+    with progress() as bar:
         task = bar.add_task("masks", total=masks * len(photos))
         for outcome in explain_photos(classifier, weigher, photos, request, lambda n: bar.advance(task, n)):
             _tell(outcome, bar.console)
@@ -137,21 +93,3 @@ def _tell(outcome: "Outcome", console: Console) -> None:
         console.print(f"{escape(outcome.photo.name)}: {escape(answer)} → {escape(str(outcome.place))}", soft_wrap=True)
         for warning in found.warnings:
             console.print(f"  [yellow]{escape(warning)}[/]")
-
-
-def _progress() -> Progress:
-    """A bar with the time left."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=out,
-        transient=True,
-    )
-
-
-def main() -> None:
-    """The program `bayesteach`."""
-    app()

@@ -1,0 +1,5 @@
+"""`python -m bayesteach`."""
+
+from bayesteach.cli import main
+
+main()
