@@ -8,7 +8,9 @@
     │   ├── Empty                 there is nothing to work on
     │   ├── BadPool               lessons cannot be made of these images
     │   ├── BadClassifier         a model, its weights or its labels do not serve
-    │   └── BadImage              a photo, or a list of photos, cannot be read
+    │   ├── BadImage              a photo, or a list of photos, cannot be read
+    │   ├── BadSettings           study.toml, or an option, asks for what there is not
+    │   └── BadStudy              a study's folder, or something in it, cannot be used
     └── NotConverged              a search for an optimum did not settle
 
 A message says what was found, where, and what to do.
@@ -49,6 +51,14 @@ class BadClassifier(BadInput):
 
 class BadImage(BadInput):
     """A photo, or a list of photos, cannot be read."""
+
+
+class BadSettings(BadInput):
+    """study.toml, or an option, asks for what there is not."""
+
+
+class BadStudy(BadInput):
+    """A study's folder, or something in it, cannot be used."""
 
 
 class NotConverged(BayesteachError):

@@ -19,6 +19,7 @@ from bayesteach import (
     exchange,
     first_past,
     from_teacher,
+    random_lessons,
 )
 from bayesteach.errors import BadPool
 from bayesteach.maths import lessons as module
@@ -97,12 +98,22 @@ def test_best_of_is_the_best_of_its_candidates(rng):
 
 def test_first_past_takes_the_first_and_not_the_best(rng):
     who, images, probe = learner(rng), pool(rng, 20, 20), doubles(COLS, rng=rng)
-    middle = float(best_of(who, probe, images, torch.Generator().manual_seed(7)).log_odds.sigmoid().median())
+    drawn = random_lessons(images, torch.Generator().manual_seed(7), 200, 2)
+    answers = who.facing(probe, images).predict(drawn).log_odds.sigmoid()
+    middle = float(answers.median())
     search = first_past(who, probe, images, torch.Generator().manual_seed(7), threshold=middle)
-    past = (search.log_odds.sigmoid() > middle).nonzero()[0, 0]
-    assert search.lesson.probability == pytest.approx(float(search.log_odds[past].sigmoid()))
-    assert search.lesson.rank == 1 + int((search.log_odds > search.log_odds[past]).sum())
+    first = int((answers > middle).nonzero()[0, 0])
+    assert search.lesson.members == tuple(drawn[first].tolist())
+    assert search.lesson.rank == 1 + int((answers > answers[first]).sum())
     assert search.lesson.rank > 1
+
+
+def test_a_search_lists_its_candidates_best_first(rng):
+    who, images, probe = learner(rng), pool(rng, 20, 20), doubles(COLS, rng=rng)
+    search = best_of(who, probe, images, rng)
+    assert torch.equal(search.log_odds, search.log_odds.sort(descending=True).values)
+    torch.testing.assert_close(who.facing(probe, images).predict(search.members).log_odds, search.log_odds)
+    assert search.lesson.members == tuple(search.members[0].tolist())
 
 
 def test_no_lesson_past_the_threshold_is_said_with_the_best_there_was(rng):

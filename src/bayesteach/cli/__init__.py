@@ -6,6 +6,8 @@ import typer
 
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.explain import explain
+from bayesteach.cli.init import init
+from bayesteach.cli.run import run, status
 
 app = typer.Typer(
     cls=OneMessage,
@@ -23,7 +25,8 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-app.command()(explain)
+for command in (init, run, status, explain):
+    app.command()(command)
 
 
 def main() -> None:

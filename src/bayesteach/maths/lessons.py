@@ -48,16 +48,17 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """What a search came to: the lesson, if there is one, and the log odds after each candidate that settled."""
+    """What a search came to: the lesson, if there is one, and what each candidate that settled teaches, best first."""
 
     lesson: Lesson | None
     log_odds: Float[Tensor, " settled"]
+    members: Int[Tensor, "settled examples"]
     candidates: int
 
     @property
     def best_probability(self) -> float:
         """The most that any candidate taught: why there is no lesson, when there is none."""
-        return float(self.log_odds.max().sigmoid())
+        return float(self.log_odds[0].sigmoid())
 
 
 def first_past(
@@ -166,7 +167,7 @@ class _Candidates:
     @classmethod
     def draw(cls, pupil: Pupil, pool: Pool, rng: Generator, candidates: int, each: int) -> "_Candidates":
         checks.some("candidates", candidates)
-        return cls.of(pupil, pool, _random_lessons(pool, rng, candidates, each))
+        return cls.of(pupil, pool, random_lessons(pool, rng, candidates, each))
 
     @classmethod
     def of(cls, pupil: Pupil, pool: Pool, members: Tensor) -> "_Candidates":
@@ -198,13 +199,15 @@ class _Candidates:
 
     def search(self, chosen: int | None) -> Search:
         if chosen is None:
-            return Search(None, self.log_odds[self.settled], len(self.members))
+            best = self.ranking
+            return Search(None, self.log_odds[best], self.members[best], len(self.members))
         return self.search_with(self.members[chosen], self.chosen_log_odds(chosen))
 
     def search_with(self, members: Tensor, log_odds: float) -> Search:
         """A search that ends with this lesson, whether or not it is one of the candidates."""
         places = tuple(int(i) for i in members)
-        settled = self.log_odds[self.settled]
+        best = self.ranking
+        settled = self.log_odds[best]
         lesson = Lesson(
             members=places,
             ids=tuple(self.pool.ids[i] for i in places),
@@ -214,7 +217,7 @@ class _Candidates:
             rank=1 + int((settled > log_odds + LEAST_GAIN).sum()),
             candidates=len(settled),
         )
-        return Search(lesson, settled, len(self.members))
+        return Search(lesson, settled, self.members[best], len(self.members))
 
 
 def _faced(learner: Teachable, probe: Tensor, pool: Pool, each: int, probe_id: str | None) -> Pupil:
@@ -241,7 +244,7 @@ def _images(pool: Pool) -> tuple[Tensor, Tensor]:
     return pool.is_target.nonzero()[:, 0], (~pool.is_target).nonzero()[:, 0]
 
 
-def _random_lessons(pool: Pool, rng: Generator, count: int, each: int) -> Int[Tensor, "lessons examples"]:
+def random_lessons(pool: Pool, rng: Generator, count: int, each: int) -> Int[Tensor, "lessons examples"]:
     """Lessons drawn alike from all of the pool; no image twice in one lesson."""
     return torch.cat(
         [images[_distinct(len(images), each, count, rng)] for images in _images(pool)],

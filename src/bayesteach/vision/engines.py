@@ -5,6 +5,7 @@ the sums over training images. They work in padded blocks of one size, so an ans
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -165,11 +166,13 @@ class FromPixels(nn.Module):
 
 def torch_engine(classifier: Classifier, precision: Literal["fp32", "bf16"] = "fp32") -> Engine:
     """Channels last, batch norms folded into their convolutions where the network can be traced, on the GPU if there is one."""
-    network: nn.Module = FromPixels(classifier).eval()
-    with suppress(Exception):  # a network whose control flow depends on data cannot be traced, and runs as it is
+    network = FromPixels(classifier).eval()
+    # A network whose control flow depends on data cannot be traced, and runs as it is. A warning is no reason not to.
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         from torch.fx.experimental.optimization import fuse  # noqa: PLC0415 — half a second
 
-        network = fuse(network)
+        network.backbone = fuse(network.backbone)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     network = network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 

@@ -40,9 +40,9 @@ class Entry:
     label: int
     split: str
 
-    def photo(self) -> Image.Image:
-        """The photo itself, if it still is what was collected."""
-        data = contents(self.path)
+    def photo(self, root: Path | None = None) -> Image.Image:
+        """The photo itself, if it still is what was collected; a relative path starts at `root`."""
+        data = contents(self.path if root is None or hugging_face.is_locator(self.path) else root / self.path)
         if sha256(data).hexdigest() != self.id:
             raise BadImage(f"image: {self.path} has changed since it was collected. Collect the images anew.")
         return decode(data, self.path)

@@ -45,3 +45,9 @@ def tinted(
 
 def _picture(layer: Float[Tensor, "height width 4"]) -> Image.Image:
     return Image.fromarray((layer.numpy() * 255).round().astype(np.uint8), "RGBA")
+
+
+def legend(size: tuple[int, int] = (448, 24)) -> Image.Image:
+    """The scale that all maps share, from what would hide the answer to what would show it."""
+    ramp = np.linspace(0, 1, size[0])[None].repeat(size[1], 0)
+    return Image.fromarray((colormaps[COLOURS](ramp)[..., :3] * 255).round().astype(np.uint8), "RGB")

@@ -1,0 +1,98 @@
+"""`bayesteach run` and `bayesteach status`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from bayesteach.cli.console import out, progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from bayesteach.stages.context import Watch
+
+StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.")]
+Change = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting, as teach.candidates=500; repeatable.", metavar="KEY=VALUE")
+]
+Preset = Annotated[
+    Literal["default", "paper"] | None, typer.Option(help="Whose numbers hold. [default: as study.toml says]")
+]
+
+
+def run(
+    study: StudyFolder,
+    until: Annotated[str | None, typer.Option(help="Stop after this stage.", metavar="STAGE")] = None,
+    preset: Preset = None,
+    change: Change = None,
+    remake: Annotated[
+        list[str] | None, typer.Option(help="Make this stage anew, whatever is there; repeatable.", metavar="STAGE")
+    ] = None,
+) -> None:
+    """Make what is missing or stale, stage by stage.
+
+    collect, embed, fit, design, teach, highlight, compose. Stopped at
+    any moment and run again, it goes on from there. Ends with
+    artifacts/compose/gallery.html.
+    """
+    from bayesteach.pipeline import Run, named, up_to  # noqa: PLC0415 — torch and timm take seconds
+    from bayesteach.settings import read_settings  # noqa: PLC0415
+    from bayesteach.store.workspace import Workspace  # noqa: PLC0415
+
+    settings = read_settings(study, change or (), preset)
+    up_to(until)
+    for name in remake or ():
+        named(name)
+    with progress() as bar:
+        work = Run(Workspace(study), settings, _watch(bar))
+        for made in work.make(until, tuple(remake or ())):
+            if made.fresh:
+                bar.console.print(f"[dim]{made.stage.name}: as it was[/]")
+            elif made.manifest is not None:
+                bar.console.print(
+                    f"[bold]{made.stage.name}[/]: {escape(made.manifest.summary)} → {escape(str(made.folder))}",
+                    soft_wrap=True,
+                )
+
+
+def status(study: StudyFolder, preset: Preset = None, change: Change = None) -> None:
+    """What a study has made, when, and what a run would make anew and why."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    from bayesteach.pipeline import Run  # noqa: PLC0415 — torch and timm take seconds
+    from bayesteach.settings import read_settings  # noqa: PLC0415
+    from bayesteach.store.workspace import Workspace  # noqa: PLC0415
+
+    table = Table("stage", "state", "made", "took", "what it is", box=None, pad_edge=False)
+    for made in Run(Workspace(study), read_settings(study, change or (), preset)).status():
+        manifest = made.manifest
+        state = "[green]up to date[/]" if made.fresh else f"[yellow]{escape(made.reason)}[/]"
+        when = took = what = ""
+        if manifest is not None:
+            age = datetime.now(UTC) - datetime.fromtimestamp(made.folder.stat().st_mtime, UTC)
+            when, took, what = _age(age.total_seconds()), f"{manifest.seconds:.0f} s", manifest.summary
+        table.add_row(made.stage.name, state, when, took, escape(what))
+    out.print(table)
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return "just now"
+
+
+def _watch(bar: "Progress") -> "Watch":
+    """A bar for what is being done now; the one before goes."""
+
+    def watch(what: str, total: int) -> Callable[[int], None]:
+        for old in bar.task_ids:
+            bar.remove_task(old)
+        task = bar.add_task(what, total=total)
+        return lambda done: bar.advance(task, done)
+
+    return watch

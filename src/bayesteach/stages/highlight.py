@@ -1,0 +1,89 @@
+"""highlight: saliency of every probe for its target, and of every example for the label that it stands under (§5, §7)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from bayesteach.artifacts import Lessons, MapOf, SaliencyMaps, Trials
+from bayesteach.settings import Settings
+from bayesteach.stages.collect import Collected
+from bayesteach.stages.context import Context, model_digest
+from bayesteach.stages.explainers import Saliency, expected_mask, known
+
+MAPS: dict[str, Saliency] = {"expected_mask": expected_mask}
+
+
+def highlight(
+    settings: Settings, context: Context, collected: Collected, trials: Trials, lessons: Lessons
+) -> SaliencyMaps:
+    """The maps that the arms show, each an image under a label."""
+    wanted = wanted_maps(settings, trials, lessons)
+    advance = context.watch("highlighting", sum(len(labels) for labels in wanted.values()))
+    rows: list[MapOf] = []
+    departures: list[Tensor] = []
+    doubts: list[Tensor] = []
+    for (name, image), labels in wanted.items():
+        known(MAPS, name, "probe")
+        made = _maps(settings, context, collected, name, image, labels)
+        for place, label in enumerate(labels):
+            effective, noise = made["effective_samples"][place], made["noise"][place]
+            rows.append(MapOf(image, label, name, float(effective), float(noise)))
+        departures.append(made["departures"])
+        doubts.append(made["doubts"])
+        advance(len(labels))
+    empty = torch.empty(0, *context.classifier().geometry.size)
+    return SaliencyMaps(tuple(rows), torch.cat([empty, *departures]), torch.cat([empty, *doubts]))
+
+
+def wanted_maps(settings: Settings, trials: Trials, lessons: Lessons) -> dict[tuple[str, str], list[int]]:
+    """By explainer and image, the labels that some arm shows a map for; trials without a lesson are in no arm."""
+    refused = {row.trial for row in lessons.refused}
+    wanted: dict[tuple[str, str], list[int]] = {}
+
+    def want(name: str, image: str, label: int) -> None:
+        labels = wanted.setdefault((name, image), [])
+        if label not in labels:
+            labels.append(label)
+
+    taught = {(row.trial, row.explainer): row for row in lessons.lessons}
+    kept = [trial for trial in trials.trials if trial.trial not in refused]
+    for arm in settings.study.arms:
+        if arm.probe is None:
+            continue
+        for trial in kept:
+            want(arm.probe, trial.probe, trial.target)
+            lesson = taught.get((trial.trial, arm.examples)) if arm.examples is not None else None
+            for label, images in (
+                ((trial.target, lesson.targets), (trial.alternative, lesson.alternatives)) if lesson else ()
+            ):
+                for image in images:
+                    want(arm.probe, image, label)
+    return wanted
+
+
+def _maps(
+    settings: Settings, context: Context, collected: Collected, name: str, image: str, labels: Sequence[int]
+) -> dict[str, Tensor]:
+    """One unit of work: an image, its labels, and all that its maps depend on."""
+
+    def make() -> dict[str, Tensor]:
+        photo = collected.entries[image].photo(context.root)
+        found = MAPS[name](settings, context, photo, labels)
+        return {
+            "departures": found.departures,
+            "doubts": found.doubts,
+            "effective_samples": found.effective_samples,
+            "noise": found.noise,
+        }
+
+    parts = (
+        name,
+        model_digest(context.classifier()),
+        context.engine().name,
+        settings.highlight.model_dump_json(),
+        settings.seed,
+        image,
+        list(labels),
+    )
+    return dict(context.remembered("maps", parts, make))

@@ -1,0 +1,1 @@
+"""The only room that reads or writes artifacts."""
