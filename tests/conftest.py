@@ -1,6 +1,8 @@
 """Every test runs with the shapes in the annotations checked, in one thread's reproducible order."""
 
 import os
+import shutil
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -13,6 +15,9 @@ install_import_hook("bayesteach", "tests.typecheck.check")
 import pytest  # noqa: E402 — after the hook, like everything that could import the package
 import torch  # noqa: E402
 
+from bayesteach.recipes import commented  # noqa: E402
+from tests import small_study  # noqa: E402
+
 settings.register_profile(
     "check", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -23,6 +28,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
 @pytest.fixture
 def rng() -> torch.Generator:
     return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study's folder with nothing made yet."""
+    folder = tmp_path_factory.mktemp("images")
+    small_study.write_study(folder, {"train": 12, "val": 12, "adversarial": 6})
+    (folder / "study.toml").write_text(commented(small_study.SAID))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, undisturbed to its end."""
+    folder = tmp_path_factory.mktemp("finished") / "study"
+    shutil.copytree(images, folder)
+    small_study.make(folder)
+    return folder
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

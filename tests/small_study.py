@@ -8,7 +8,9 @@ from PIL import Image, ImageDraw
 from safetensors.torch import save_file
 
 from bayesteach import Classifier, refit_head
+from bayesteach.pipeline import Made, Run
 from bayesteach.settings import Settings, validated
+from bayesteach.store.workspace import Workspace
 from bayesteach.vision.torchvision_import import import_torchvision
 
 COLOURS = {
@@ -81,3 +83,8 @@ def settings(**changes: dict[str, object]) -> Settings:
     """The small study's settings, with sections changed."""
     said = {**SAID, **{name: {**SAID.get(name, {}), **section} for name, section in changes.items()}}
     return validated(said, "test")
+
+
+def make(folder: Path, told: Settings | None = None, **more: object) -> dict[str, Made]:
+    """Run the study in this folder, by its own settings or others."""
+    return {made.stage.name: made for made in Run(Workspace(folder), told or settings()).make(**more)}

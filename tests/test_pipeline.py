@@ -14,43 +14,20 @@ import torch
 from PIL import Image
 
 from bayesteach.errors import BadSettings, BadStudy
-from bayesteach.pipeline import STAGES, Made, Run
-from bayesteach.recipes import commented
-from bayesteach.settings import Settings
+from bayesteach.pipeline import STAGES, Run
+from bayesteach.settings import Settings, validated
 from bayesteach.store.workspace import Workspace
 from tests import small_study
+from tests.small_study import make
 from tests.store.test_codecs import bytes_below
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture(scope="session")
-def images(tmp_path_factory) -> Path:
-    """A study's folder with nothing made yet."""
-    folder = tmp_path_factory.mktemp("images")
-    small_study.write_study(folder, {"train": 12, "val": 12, "adversarial": 6})
-    (folder / "study.toml").write_text(commented(small_study.SAID))
-    return folder
-
-
-@pytest.fixture(scope="session")
-def finished(images, tmp_path_factory) -> Path:
-    """The same, undisturbed to its end."""
-    folder = tmp_path_factory.mktemp("finished") / "study"
-    shutil.copytree(images, folder)
-    make(folder)
-    return folder
 
 
 @pytest.fixture
 def study(finished, tmp_path) -> Path:
     """A copy of the finished study, to do things to."""
     return Path(shutil.copytree(finished, tmp_path / "study"))
-
-
-def make(folder: Path, settings: Settings | None = None, **more: object) -> dict[str, Made]:
-    run = Run(Workspace(folder), settings or small_study.settings())
-    return {made.stage.name: made for made in run.make(**more)}
 
 
 def remade(folder: Path, settings: Settings | None = None, **more: object) -> list[str]:
@@ -302,3 +279,27 @@ def test_what_the_classifier_answers_is_its_own_fp32(study):
         torch.testing.assert_close(
             features.of([seen.id])[0], classifier.features(pixels[None])[0], rtol=1e-4, atol=1e-4
         )
+
+
+def test_the_papers_preset_runs_to_its_end(images, tmp_path):
+    """Every way of the paper in small: squashed photos, a refitted head, the first lesson past the threshold, seen in views."""
+    folder = Path(shutil.copytree(images, tmp_path / "paper"))
+    told = validated(
+        {
+            **small_study.SAID,
+            "preset": "paper",
+            "fit": {"refit_views": 1, "images": 500, "shrinkage": 0.5},
+            "teach": {"views": 2, "candidates": 8, "threshold": 0.2},
+            "highlight": {"masks": 8},
+        },
+        "test",
+    )
+    made = make(folder, told)
+    lessons = Workspace(folder).load("teach", STAGES[4].output)
+    assert lessons.lessons
+    assert all(row.posterior > 0.2 for row in lessons.lessons)
+    assert {"features", "views", "maps"} <= {place.name for place in (folder / "units").iterdir()}
+    before = units(folder)
+    assert made["fit"].manifest is not None
+    make(folder, told, remake=("fit", "teach"))
+    assert units(folder) == before

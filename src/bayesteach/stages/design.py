@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -75,18 +76,14 @@ class _Candidates:
         totals = self.confusion.sum(1)
         return {int(c): (self.confusion[c, c] / totals[c], int(totals[c])) for c in np.flatnonzero(totals)}
 
-    def most_confusable(self, true: int) -> int:
-        """The class c ≠ t with the greatest C[t, c]; ties by C[c, t], mean probability of c on images of t, and index."""
-        others = [c for c in range(len(self.confusion)) if c != true]
-        return min(
-            others,
-            key=lambda c: (
-                -self.confusion[true, c],
-                -self.confusion[c, true],
-                -float(self.mean_probability[true, c]),
-                c,
-            ),
-        )
+    @cached_property
+    def most_confusable(self) -> tuple[int, ...]:
+        """By true class t the c ≠ t with the greatest C[t, c]; ties by C[c, t], mean probability of c on images of t, index."""
+        found = []
+        for true, (row, column) in enumerate(zip(self.confusion, self.confusion.T, strict=True)):
+            order = np.lexsort((np.arange(len(row)), -self.mean_probability[true].numpy(), -column, -row))
+            found.append(int(order[0] if order[0] != true else order[1]))
+        return tuple(found)
 
     def least_confusable(self, true: int, among: Iterable[int]) -> int:
         """The other way round, for trials whose answer should be plain."""
@@ -229,7 +226,7 @@ def _evenly(ranked: Sequence[int], count: int) -> list[int]:
 
 def _options(candidates: _Candidates, seen: Seen) -> tuple[int, int]:
     """Target and alternative: the answer, and the truth, or where they are one the class most confusable with it."""
-    return seen.answer, seen.label if seen.answer != seen.label else candidates.most_confusable(seen.label)
+    return seen.answer, seen.label if seen.answer != seen.label else candidates.most_confusable[seen.label]
 
 
 def _lack(candidates: _Candidates, pool: _Pool, category: int, trial_type: TrialType) -> Unfilled | None:
