@@ -1,4 +1,4 @@
-"""The classifiers that have a name: timm's, and a small ImageNet network from a package."""
+"""The classifiers that have a name: timm's, a small ImageNet network from a package, and the one of the drawn world."""
 
 from dataclasses import replace
 from difflib import get_close_matches
@@ -12,6 +12,7 @@ from bayesteach.vision import efficientnet
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.geometry import Geometry
 from bayesteach.vision.labels import imagenet_aliases, imagenet_labels
+from bayesteach.vision.shortcuts.embedded import NAME, embedded
 from bayesteach.vision.torchvision_import import import_torchvision
 from bayesteach.vision.weights import load_weights
 
@@ -26,8 +27,10 @@ def load(name: str, *, checkpoint: Path | None) -> Classifier:
         return replace(
             _timm(name, efficientnet.ARCHITECTURE, weights, file), mean=efficientnet.MEAN, std=efficientnet.STD
         )
+    if name == NAME:
+        return embedded(checkpoint)
     raise BadClassifier(
-        f"model: found {name!r}, expected timm:MODEL (such as timm:resnet50.tv_in1k) or efficientnet-lite0. "
+        f"model: found {name!r}, expected timm:MODEL (such as timm:resnet50.tv_in1k), efficientnet-lite0 or embedded. "
         "For a torch module of your own use Classifier.from_module."
     )
 
