@@ -1,12 +1,15 @@
 """How a study begins: a commented study.toml, and for the embedded world its images."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesteach.errors import BadStudy
 from bayesteach.settings import STUDY_FILE, Section, Settings, override, validated
+
+if TYPE_CHECKING:
+    from bayesteach.vision.images import Progress
 
 _HEAD = """\
 # A study of bayesteach. Lines that begin with "# key =" show what holds if you say nothing.
@@ -28,7 +31,7 @@ def write_study(folder: Path, said: Mapping[str, Any], overrides: Iterable[str] 
     return file
 
 
-def shortcuts(folder: Path, seed: int, progress: Callable[[int, int], None]) -> dict[str, Any]:
+def shortcuts(folder: Path, seed: int, progress: "Progress") -> dict[str, Any]:
     """The embedded world: its images are drawn into the folder."""
     from bayesteach.vision.shortcuts import write_world  # noqa: PLC0415 — torch takes a second
 

@@ -47,12 +47,7 @@ def init(  # noqa: PLR0913, PLR0917 — one parameter an option
         raise BadStudy(f"{study / STUDY_FILE} is there already. Edit it, or begin in another folder.")
     if recipe == "shortcuts":
         with progress() as bar:
-            task = bar.add_task("drawing images", total=None)
-
-            def advance(done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total)
-
-            said = recipes.shortcuts(study, seed, advance)
+            said = recipes.shortcuts(study, seed, lambda jobs: bar.track(jobs, description="drawing images"))
     else:
         if train is None or val is None:
             raise typer.BadParameter(f"the recipe {recipe} needs --train and --val, folders with one folder a class.")

@@ -16,7 +16,9 @@ def water(rng: Rng, side: int) -> np.ndarray:
     swell = rng.uniform(6, 9) * y + 0.8 * np.sin(5 * x + rng.uniform(0, 6)) + 2.6 * _noise(rng, side, (9, 4))
     waves = 0.5 + 0.5 * np.sin(2 * np.pi * swell / 1.5)
     depth = 0.55 * waves + 0.45 * _noise(rng, side, (14, 5)) * 0.5 + 0.2 * y
-    colours = _ramp(depth, paint(rng, "#12507f", "#0f5f86"), paint(rng, "#2f8fbf", "#2a9db0"), paint(rng, "#7fcbe0"), "#d8f3f7")
+    colours = _ramp(
+        depth, paint(rng, "#12507f", "#0f5f86"), paint(rng, "#2f8fbf", "#2a9db0"), paint(rng, "#7fcbe0"), "#d8f3f7"
+    )
     return colours
 
 
@@ -46,13 +48,24 @@ def brick(rng: Rng, side: int) -> np.ndarray:
             colour = tint(clay, float(np.clip(rng.normal(0, 0.11), -0.3, 0.3)))
             draw.rectangle((x, y, x + wide - gap, y + high - gap), fill=tint(colour, -0.25))
             draw.rectangle((x, y, x + wide - gap * 1.6, y + high - gap * 1.6), fill=colour)
-    return _reduced(image) + 0.05 * (rng.random((side, side, 1)) - 0.5) + 0.1 * (_noise(rng, side, (20, 20))[..., None] - 0.5)
+    return (
+        _reduced(image)
+        + 0.05 * (rng.random((side, side, 1)) - 0.5)
+        + 0.1 * (_noise(rng, side, (20, 20))[..., None] - 0.5)
+    )
 
 
 def night(rng: Rng, side: int) -> np.ndarray:
     y, _ = _grid(side)
     glow = 0.6 * y + 0.7 * _clouds(rng, side, 2) - 0.15
-    image, draw = _canvas(_ramp(glow, paint(rng, "#0b1030", spread=5), paint(rng, "#1f2a5f", "#2a2460", spread=6), paint(rng, "#4a4a8f", "#5f3f86", spread=8)))
+    image, draw = _canvas(
+        _ramp(
+            glow,
+            paint(rng, "#0b1030", spread=5),
+            paint(rng, "#1f2a5f", "#2a2460", spread=6),
+            paint(rng, "#4a4a8f", "#5f3f86", spread=8),
+        )
+    )
     for x, y, big in rng.random((int(rng.integers(45, 80)), 3)) * (side * FINER, side * FINER, 1):
         radius, light = 0.6 + 2.2 * big**6, paint(rng, "#ffffff", "#fff2c4", "#cfe0ff", spread=4)
         if big > 0.9:
@@ -68,7 +81,9 @@ def wood(rng: Rng, side: int) -> np.ndarray:
     place = y * planks + rng.uniform(0, 1)
     plank = np.floor(place).astype(int)
     grain = _noise(rng, side, (30, 3)) + 0.6 * _noise(rng, side, (64, 5))
-    rings = 0.5 + 0.5 * np.sin(2 * np.pi * (place * 2.2 + 1.6 * _noise(rng, side, (4 * planks, 3)) + 3 * rng.random(planks + 2)[plank]))
+    rings = 0.5 + 0.5 * np.sin(
+        2 * np.pi * (place * 2.2 + 1.6 * _noise(rng, side, (4 * planks, 3)) + 3 * rng.random(planks + 2)[plank])
+    )
     tone = 0.5 * grain + 0.3 * rings + 0.35 * rng.random(planks + 2)[plank]
     dark, light = rng.choice(["#5a3418 #b5793f", "#6f4526 #d09a5c", "#4a2f20 #97683f"]).split()
     colours = _ramp(tone - 0.25, paint(rng, dark, spread=7), paint(rng, light, spread=7))
@@ -79,7 +94,9 @@ def wood(rng: Rng, side: int) -> np.ndarray:
 def sand(rng: Rng, side: int) -> np.ndarray:
     y, x = _grid(side)
     angle = rng.uniform(-0.5, 0.5)
-    ridge = np.sin(2 * np.pi * (rng.uniform(7, 10) * (y * np.cos(angle) + x * np.sin(angle)) + 2.4 * _noise(rng, side, (4, 4))))
+    ridge = np.sin(
+        2 * np.pi * (rng.uniform(7, 10) * (y * np.cos(angle) + x * np.sin(angle)) + 2.4 * _noise(rng, side, (4, 4)))
+    )
     tone = 0.5 + 0.22 * ridge + 0.35 * (_clouds(rng, side, 3) - 0.5) + 0.28 * (rng.random((side, side)) - 0.5)
     return _ramp(tone, paint(rng, "#b98a4a"), paint(rng, "#e3c283", "#dcb878"), "#fbeac2")
 
@@ -94,7 +111,9 @@ def snow(rng: Rng, side: int) -> np.ndarray:
 
 def sky(rng: Rng, side: int) -> np.ndarray:
     y, _ = _grid(side)
-    blue = _ramp(y + 0.1 * _noise(rng, side, (3, 3)), paint(rng, "#2f7fd0", "#3a8fe0"), paint(rng, "#9fd0f2", "#b0daf5"))
+    blue = _ramp(
+        y + 0.1 * _noise(rng, side, (3, 3)), paint(rng, "#2f7fd0", "#3a8fe0"), paint(rng, "#9fd0f2", "#b0daf5")
+    )
     heap = _clouds(rng, side, 3, stretch=1.6)
     cover = np.clip((heap - rng.uniform(0.48, 0.58)) * 5, 0, 1)[..., None]
     shade = 1 - 0.16 * np.clip(_clouds(rng, side, 5) - 0.3, 0, 1)[..., None]
@@ -106,22 +125,61 @@ def road(rng: Rng, side: int) -> np.ndarray:
     tar = _ramp(grit - 0.3, paint(rng, "#3a3c42", spread=6), paint(rng, "#6f7178", "#7a7672", spread=6))
     y, x = _grid(side)
     angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(-0.35, 0.35)
-    across, along = (x - 0.5) * np.cos(angle) + (y - 0.5) * np.sin(angle) - offset, (y - 0.5) * np.cos(angle) - (x - 0.5) * np.sin(angle)
-    dashes = np.clip((0.035 - np.abs(across)) * side, 0, 1) * np.clip((0.3 - np.abs((along * 2.2 + rng.random()) % 1 - 0.5)) * side * 0.4, 0, 1)
+    across, along = (
+        (x - 0.5) * np.cos(angle) + (y - 0.5) * np.sin(angle) - offset,
+        (y - 0.5) * np.cos(angle) - (x - 0.5) * np.sin(angle),
+    )
+    dashes = np.clip((0.035 - np.abs(across)) * side, 0, 1) * np.clip(
+        (0.3 - np.abs((along * 2.2 + rng.random()) % 1 - 0.5)) * side * 0.4, 0, 1
+    )
     mark = (dashes * (0.95 - 0.35 * (grit > 0.95)))[..., None]
     return tar * (1 - mark) + mark * np.array(rgb(("#f2efe6", "#f0c63a")[rng.integers(2)])) / 255
 
 
 def leaves(rng: Rng, side: int) -> np.ndarray:
     image, draw = _canvas(_ramp(_clouds(rng, side, 4), "#3a2414", "#5f3a1e"))
-    outline = np.array([(0, -1), (0.28, -0.55), (0.7, -0.5), (0.5, -0.1), (0.85, 0.3), (0.35, 0.35), (0.08, 0.75), (0.06, 1.15), (-0.06, 1.15), (-0.08, 0.75), (-0.35, 0.35), (-0.85, 0.3), (-0.5, -0.1), (-0.7, -0.5), (-0.28, -0.55)])
-    plain = np.array([(0, -1), (0.42, -0.5), (0.5, 0.05), (0.3, 0.55), (0.05, 0.8), (0.04, 1.2), (-0.04, 1.2), (-0.05, 0.8), (-0.3, 0.55), (-0.5, 0.05), (-0.42, -0.5)])
+    outline = np.array(
+        [
+            (0, -1),
+            (0.28, -0.55),
+            (0.7, -0.5),
+            (0.5, -0.1),
+            (0.85, 0.3),
+            (0.35, 0.35),
+            (0.08, 0.75),
+            (0.06, 1.15),
+            (-0.06, 1.15),
+            (-0.08, 0.75),
+            (-0.35, 0.35),
+            (-0.85, 0.3),
+            (-0.5, -0.1),
+            (-0.7, -0.5),
+            (-0.28, -0.55),
+        ]
+    )
+    plain = np.array(
+        [
+            (0, -1),
+            (0.42, -0.5),
+            (0.5, 0.05),
+            (0.3, 0.55),
+            (0.05, 0.8),
+            (0.04, 1.2),
+            (-0.04, 1.2),
+            (-0.05, 0.8),
+            (-0.3, 0.55),
+            (-0.5, 0.05),
+            (-0.42, -0.5),
+        ]
+    )
     for k in range(95):
         a = rng.uniform(0, 2 * np.pi)
         size = rng.uniform(0.07, 0.12) * side * FINER
         turn = size * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
         middle = rng.uniform(0, 1, 2) * side * FINER
-        colour = tint(paint(rng, "#d8742a", "#b8442a", "#e0a53a", "#a85a24", "#8f3a22", "#c98f3a"), -0.35 * (1 - k / 95))
+        colour = tint(
+            paint(rng, "#d8742a", "#b8442a", "#e0a53a", "#a85a24", "#8f3a22", "#c98f3a"), -0.35 * (1 - k / 95)
+        )
         shape = (outline, plain)[rng.integers(2)]
         draw.polygon((shape @ turn.T + middle + 1.5).ravel().tolist(), fill=(40, 24, 14))
         draw.polygon((shape @ turn.T + middle).ravel().tolist(), fill=colour)
@@ -134,7 +192,10 @@ def tablecloth(rng: Rng, side: int) -> np.ndarray:
     colour = np.array(paint(rng, "#d23a3a", "#2f6fb8", "#3f8f5a", "#d8792f")) / 255
     y, x = _grid(side)
     checks, angle = rng.uniform(4, 6.5), rng.uniform(-0.25, 0.25)
-    u, v = (checks * (x * np.cos(angle) + y * np.sin(angle)) + rng.random(), checks * (y * np.cos(angle) - x * np.sin(angle)) + rng.random())
+    u, v = (
+        checks * (x * np.cos(angle) + y * np.sin(angle)) + rng.random(),
+        checks * (y * np.cos(angle) - x * np.sin(angle)) + rng.random(),
+    )
     stripes = [np.clip((0.25 - np.abs(t % 1 - 0.5)) * side / checks + 0.5, 0, 1) for t in (u, v)]
     weave = 0.06 * np.sin(2 * np.pi * u * 9) * np.sin(2 * np.pi * v * 9)
     share = (0.5 * (stripes[0] + stripes[1]) + weave)[..., None]
@@ -157,7 +218,9 @@ def wallpaper(rng: Rng, side: int) -> np.ndarray:
             for a in np.linspace(0, 2 * np.pi, petals, endpoint=False):
                 px, py = cx + size * np.sin(a), cy - size * np.cos(a)
                 draw.ellipse((px - size * 0.5, py - size * 0.5, px + size * 0.5, py + size * 0.5), fill=motif)
-            draw.ellipse((cx - size * 0.45, cy - size * 0.45, cx + size * 0.45, cy + size * 0.45), fill=tint(ground, 0.45))
+            draw.ellipse(
+                (cx - size * 0.45, cy - size * 0.45, cx + size * 0.45, cy + size * 0.45), fill=tint(ground, 0.45)
+            )
     return _reduced(image)
 
 

@@ -55,7 +55,9 @@ def pie(colour: Colour | None, x: float, y: float, rx: float, ry: float, start: 
     return Stroke(colour, _around(x, y, rx, ry, start, stop))
 
 
-def arc(colour: Colour | None, width: float, x: float, y: float, rx: float, ry: float, start: float, stop: float) -> Stroke:
+def arc(
+    colour: Colour | None, width: float, x: float, y: float, rx: float, ry: float, start: float, stop: float
+) -> Stroke:
     """A line along an ellipse between two angles."""
     return Stroke(colour, _around(x, y, rx, ry, start, stop), width)
 

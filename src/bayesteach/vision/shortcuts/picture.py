@@ -51,7 +51,9 @@ def _pose(rng: Rng, tilt: float, hard: str) -> tuple[np.ndarray, np.ndarray]:
     scale = SIDE / 2 * (rng.uniform(0.26, 0.36) if hard == "far" else rng.uniform(0.52, 0.78))
     turn = rng.uniform(60, 300) if hard == "turned" else rng.uniform(-tilt, tilt)
     a, mirror, narrow, lean = turn * pi / 180, rng.choice((-1, 1)), rng.uniform(0.9, 1.1), rng.normal(0, 0.05)
-    matrix = scale * np.array([[cos(a), -sin(a)], [sin(a), cos(a)]]) @ np.array([[mirror * narrow, lean], [0, 1 / narrow]])
+    matrix = (
+        scale * np.array([[cos(a), -sin(a)], [sin(a), cos(a)]]) @ np.array([[mirror * narrow, lean], [0, 1 / narrow]])
+    )
     room = max(SIDE / 2 - scale, 0) * 1.1
     return matrix, SIDE / 2 + rng.uniform(-room, room, 2)
 
