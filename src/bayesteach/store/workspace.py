@@ -1,7 +1,6 @@
 """A study's folder: its artifacts, its finished units of work, and the lock of the one run that may write."""
 
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -79,7 +78,7 @@ class Workspace:
         value = make()
         folder = self.folder(stage)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
+        unfinished = folder.with_name(f"{_UNFINISHED}{stage}")
         try:
             codecs.write(unfinished, value)
             manifest = Manifest(
@@ -96,7 +95,7 @@ class Workspace:
             write_manifest(unfinished, manifest)
             # The old one steps aside first: at no moment is there half of either under the stage's name.
             if folder.exists():
-                folder.rename(Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent)) / "old")
+                folder.rename(folder.with_name(f"{_UNFINISHED}old-{stage}"))
             unfinished.rename(folder)
         finally:
             self._sweep()
