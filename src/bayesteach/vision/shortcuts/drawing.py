@@ -55,7 +55,9 @@ def pie(colour: Colour | None, x: float, y: float, rx: float, ry: float, start: 
     return Stroke(colour, _around(x, y, rx, ry, start, stop))
 
 
-def arc(colour: Colour | None, width: float, x: float, y: float, rx: float, ry: float, start: float, stop: float) -> Stroke:
+def arc(
+    colour: Colour | None, width: float, x: float, y: float, rx: float, ry: float, start: float, stop: float
+) -> Stroke:
     """A line along an ellipse between two angles."""
     return Stroke(colour, _around(x, y, rx, ry, start, stop), width)
 
@@ -69,6 +71,11 @@ def curve(colour: Colour | None, width: float, *points: Point) -> Stroke:
 def blob(colour: Colour | None, *points: Point) -> Stroke:
     """A smooth outline through points, filled."""
     return Stroke(colour, _smooth(np.array([points[-1], *points, points[0], points[1]], float)))
+
+
+def symmetric(colour: Colour | None, *right: Point) -> Stroke:
+    """A smooth outline whose left half mirrors its right."""
+    return blob(colour, *right, *((-x, y) for x, y in reversed(right) if x))
 
 
 def star(colour: Colour | None, x: float, y: float, outer: float, inner: float, tips: int, turn: float = -90) -> Stroke:
@@ -119,7 +126,12 @@ def rasterise(strokes: Iterable[Stroke], matrix: np.ndarray, shift: np.ndarray, 
             _line(draw, points, colour, stroke.width * scale)
         else:
             draw.polygon(points.ravel().tolist(), fill=colour)
-    return np.asarray(canvas.convert("RGBa").reduce(FINER), np.float32) / 255
+    pixels = np.zeros((size, size, 4), np.float32)
+    if drawn := canvas.getbbox():
+        left, top, right, bottom = drawn[0] // FINER, drawn[1] // FINER, -(-drawn[2] // FINER), -(-drawn[3] // FINER)
+        part = canvas.crop((left * FINER, top * FINER, right * FINER, bottom * FINER)).convert("RGBa").reduce(FINER)
+        pixels[top:bottom, left:right] = np.asarray(part, np.float32) / 255
+    return pixels
 
 
 def _line(draw: ImageDraw.ImageDraw, points: np.ndarray, colour: tuple[int, ...], width: float) -> None:

@@ -57,6 +57,4 @@ def normalised(pixels: Float[Tensor, "images 3 height width"]) -> Float[Tensor, 
 
 
 def _convolution(inner: int, outer: int, kernel: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inner, outer, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outer)
-    )
+    return nn.Sequential(nn.Conv2d(inner, outer, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outer))

@@ -33,13 +33,13 @@ class Recipe:
     small, large  passes over them at half their size, which cost a quarter, and then at their size
     """
 
-    each: int = 250
+    each: int = 220
     small: int = 5
     large: int = 3
     batch: int = 64
     rate: float = 0.1
     momentum: float = 0.9
-    decay: float = 5e-4
+    decay: float = 2e-4
     seed: int = 0
 
 
@@ -53,7 +53,8 @@ def trained_weights() -> dict[str, Tensor]:
         console = Console(stderr=True)
         console.print("The embedded classifier is drawn and trained, once on this machine: about two minutes.")
         bar = partial(track, description="training", console=console, transient=True)
-        save_file(train(RECIPE, progress=bar).state_dict(), folder / _WEIGHTS)
+        weights = train(RECIPE, progress=bar).state_dict()
+        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / _WEIGHTS)
 
     return load_file(cached(f"embedded/{_digest(RECIPE)}", make) / _WEIGHTS)
 
