@@ -1,6 +1,7 @@
 """Every test runs with the shapes in the annotations checked, in one thread's reproducible order."""
 
 import os
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -13,6 +14,11 @@ install_import_hook("bayesteach", "tests.typecheck.check")
 import pytest  # noqa: E402 — after the hook, like everything that could import the package
 import torch  # noqa: E402
 
+if TYPE_CHECKING:
+    from bayesteach.vision.classifier import Classifier
+
+CACHE = os.environ.get("BAYESTEACH_CACHE")
+
 settings.register_profile(
     "check", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -23,6 +29,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
 @pytest.fixture
 def rng() -> torch.Generator:
     return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> "Classifier":
+    """The embedded classifier, trained once on a machine: its weights stay in the user's own cache, whatever a test sets."""
+    from bayesteach.vision.classifier import Classifier  # noqa: PLC0415 — after the hook
+
+    with pytest.MonkeyPatch.context() as patch:
+        if CACHE is None:
+            patch.delenv("BAYESTEACH_CACHE", raising=False)
+        else:
+            patch.setenv("BAYESTEACH_CACHE", CACHE)
+        return Classifier.load("embedded")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,6 +3,8 @@
 # A stroke a line, as one reads a drawing: the formatter would give each point a line of its own.
 # fmt: off
 
+import numpy as np
+
 from bayesteach.vision.shortcuts.drawing import (
     Colour,
     Rng,
@@ -171,11 +173,17 @@ def car(rng: Rng) -> list[Stroke]:
 
 def bus(rng: Rng) -> list[Stroke]:
     body = paint(rng, "#d2322d", "#f0b92e", "#3f8f5a", "#2f7fb8", spread=14)
-    roof, double = -0.52, rng.random() < 0.35
+    roof, double = rng.uniform(-0.6, -0.44), rng.random() < 0.35
     top = -0.85 if double else roof
-    rows = ((-0.72, -0.45), (-0.2, 0.06)) if double else ((-0.4, -0.06),)
-    windows = [box(GLASS, x, a, x + 0.25, b, 0.04) for a, b in rows for x in (-0.84, -0.53, -0.22, 0.09)]
-    wheels = [s for x in (-0.5, 0.5) for s in (ellipse(TYRE, x, 0.5, 0.18), ellipse("#c9ced6", x, 0.5, 0.085))]
+    rows = ((-0.72, -0.45), (-0.2, 0.06)) if double else ((roof + 0.12, -0.06),)
+    panes = int(rng.integers(3, 6))
+    windows = [
+        box(GLASS, x, a, x + 1.02 / panes, b, 0.04)
+        for a, b in rows
+        for x in np.linspace(-0.86, 0.34 - 1.02 / panes, panes)
+    ]
+    wheel = rng.uniform(0.46, 0.56)
+    wheels = [s for x in (-wheel, wheel) for s in (ellipse(TYRE, x, 0.5, 0.18), ellipse("#c9ced6", x, 0.5, 0.085))]
     return [
         box(body, -0.96, top, 0.96, 0.5, 0.12),
         box(tint(body, 0.55), -0.96, 0.14, 0.96, 0.22),
