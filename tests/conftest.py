@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -17,6 +18,11 @@ import torch  # noqa: E402
 
 from bayesteach.recipes import commented  # noqa: E402
 from tests import small_study  # noqa: E402
+
+if TYPE_CHECKING:
+    from bayesteach.vision.classifier import Classifier
+
+CACHE = os.environ.get("BAYESTEACH_CACHE")
 
 settings.register_profile(
     "check", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -46,6 +52,19 @@ def finished(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(images, folder)
     small_study.make(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def embedded() -> "Classifier":
+    """The embedded classifier, trained once on a machine: its weights stay in the user's own cache, whatever a test sets."""
+    from bayesteach.vision.classifier import Classifier  # noqa: PLC0415 — after the hook
+
+    with pytest.MonkeyPatch.context() as patch:
+        if CACHE is None:
+            patch.delenv("BAYESTEACH_CACHE", raising=False)
+        else:
+            patch.setenv("BAYESTEACH_CACHE", CACHE)
+        return Classifier.load("embedded")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

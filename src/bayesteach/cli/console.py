@@ -1,5 +1,6 @@
 """What commands print with, and how they fail: one message and exit code 2."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -40,6 +41,11 @@ def progress() -> Progress:
         console=out,
         transient=True,
     )
+
+
+def loading(model: str) -> AbstractContextManager[object]:
+    """A spinner while a model loads; the embedded one, where it must be trained first, shows a bar of its own."""
+    return nullcontext() if model == "embedded" else err.status(f"Loading {escape(model)}")
 
 
 def _reason(error: Exception) -> str:

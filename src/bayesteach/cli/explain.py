@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bayesteach.cli.console import err, out, progress
+from bayesteach.cli.console import loading, out, progress
 
 if TYPE_CHECKING:
     from bayesteach.explain.many import Outcome
@@ -61,7 +61,7 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     if alternative is not None and target is None:
         raise typer.BadParameter("--alternative needs --target: the class that it is set against.")
     photos = places(image, to)
-    with err.status(f"Loading {model}"):
+    with loading(model):
         classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)
         targets = tuple(classifier.labels[classifier.index(name)] for name in (target, alternative) if name is not None)
         name = (engine, precision) if engine != "auto" else choose_engine(classifier, masks * len(photos))

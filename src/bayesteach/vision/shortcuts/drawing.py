@@ -73,6 +73,11 @@ def blob(colour: Colour | None, *points: Point) -> Stroke:
     return Stroke(colour, _smooth(np.array([points[-1], *points, points[0], points[1]], float)))
 
 
+def symmetric(colour: Colour | None, *right: Point) -> Stroke:
+    """A smooth outline whose left half mirrors its right."""
+    return blob(colour, *right, *((-x, y) for x, y in reversed(right) if x))
+
+
 def star(colour: Colour | None, x: float, y: float, outer: float, inner: float, tips: int, turn: float = -90) -> Stroke:
     angles = np.radians(turn + np.arange(2 * tips) * 180 / tips)
     radii = np.where(np.arange(2 * tips) % 2, inner, outer)
@@ -121,7 +126,12 @@ def rasterise(strokes: Iterable[Stroke], matrix: np.ndarray, shift: np.ndarray, 
             _line(draw, points, colour, stroke.width * scale)
         else:
             draw.polygon(points.ravel().tolist(), fill=colour)
-    return np.asarray(canvas.convert("RGBa").reduce(FINER), np.float32) / 255
+    pixels = np.zeros((size, size, 4), np.float32)
+    if drawn := canvas.getbbox():
+        left, top, right, bottom = drawn[0] // FINER, drawn[1] // FINER, -(-drawn[2] // FINER), -(-drawn[3] // FINER)
+        part = canvas.crop((left * FINER, top * FINER, right * FINER, bottom * FINER)).convert("RGBa").reduce(FINER)
+        pixels[top:bottom, left:right] = np.asarray(part, np.float32) / 255
+    return pixels
 
 
 def _line(draw: ImageDraw.ImageDraw, points: np.ndarray, colour: tuple[int, ...], width: float) -> None:

@@ -13,7 +13,7 @@ from bayesteach.vision.shortcuts.drawing import Rng, rasterise
 SIDE = 128
 
 # The share of pictures that are hard to read, and the ways in which they are.
-HARD = 0.2
+HARD = 0.28
 WAYS = ("far", "hidden", "hazy", "turned")
 
 
@@ -30,19 +30,22 @@ def draw(category: str, background: str, rng: Rng) -> Picture:
     kind = CATEGORIES[category]
     scene = BACKGROUNDS[background]
     hard = WAYS[rng.integers(len(WAYS))] if rng.random() < HARD else ""
-    behind = scene(rng, SIDE)
+    behind = scene(rng, SIDE).astype(np.float32)
     matrix, shift = _pose(rng, kind.tilt, hard)
     thing = rasterise(kind.strokes(rng), matrix, shift, SIDE)
-    colour, opacity = _lit(thing[..., :3], thing[..., 3]), thing[..., 3]
+    colour, mask = _lit(thing[..., :3], thing[..., 3]), thing[..., 3]
+    seen = np.ones_like(mask)
     if hard == "hidden":
-        cover = _cover(rng, opacity)
-        colour, opacity = colour * (1 - cover[..., None]), opacity * (1 - cover)
-    if hard == "hazy":
-        clear = rng.uniform(0.3, 0.5)
-        colour, opacity = colour * clear, opacity * clear
-    pixels = _shaded(behind, opacity) * (1 - opacity[..., None]) + colour
-    pixels = np.clip(pixels, 0, 1) ** rng.uniform(0.85, 1.2) * rng.uniform(0.88, 1.05) * (1 + rng.normal(0, 0.02, 3))
-    mask = opacity if hard != "hazy" else opacity / clear
+        seen = 1 - _cover(rng, mask)
+    clear = np.float32(rng.uniform(0.4, 0.6) if hard == "hazy" else 1)
+    behind *= 1 - (1 - _shade(mask))[..., None] * (seen * clear)[..., None]
+    mask = mask * seen
+    pixels = behind * (1 - clear * mask[..., None]) + colour * (clear * seen)[..., None]
+    pixels = (
+        np.clip(pixels, 0, 1) ** rng.uniform(0.85, 1.2)
+        * rng.uniform(0.88, 1.05)
+        * (1 + rng.normal(0, 0.02, 3)).astype(np.float32)
+    )
     return Picture(*((np.clip(values, 0, 1) * 255 + 0.5).astype(np.uint8) for values in (pixels, mask)))
 
 
@@ -63,15 +66,15 @@ def _lit(colour: np.ndarray, opacity: np.ndarray) -> np.ndarray:
     height = _blurred(opacity, 3.0)
     down, right = np.gradient(height)
     light = np.clip(1 + 1.5 * (0.8 * down + 0.6 * right), 0.7, 1.3)[..., None]
-    y = np.linspace(1.05, 0.93, len(colour))[:, None, None]
+    y = np.linspace(1.05, 0.93, len(colour), dtype=np.float32)[:, None, None]
     return np.minimum(colour * light * y, opacity[..., None])
 
 
-def _shaded(behind: np.ndarray, opacity: np.ndarray) -> np.ndarray:
-    """The background under a thing's shadow and outline."""
-    shadow = np.roll(_blurred(opacity, 3.5), (4, 3), (0, 1))
+def _shade(opacity: np.ndarray) -> np.ndarray:
+    """What a thing's shadow and its outline leave of the light on the background."""
+    shadow = _blurred(np.pad(opacity, ((4, 0), (3, 0)))[:-4, :-3], 3.5)
     outline = np.clip(2.2 * _blurred(opacity, 1.0), 0, 1)
-    return behind * (1 - 0.42 * shadow[..., None]) * (1 - 0.55 * outline[..., None])
+    return (1 - 0.42 * shadow) * (1 - 0.55 * outline)
 
 
 def _cover(rng: Rng, opacity: np.ndarray) -> np.ndarray:

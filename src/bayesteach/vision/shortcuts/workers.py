@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
+def spread(function: Callable[[A], B], items: Sequence[A]) -> Generator[B, None, None]:
     """The function of each item, in their order; in processes where they can be forked, else one after the other.
 
     Other ways to start a process run the user's script again, which would need a guard. The function must not call torch.

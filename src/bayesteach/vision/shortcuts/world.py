@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from bayesteach.vision.shortcuts.categories import CATEGORIES
+from bayesteach.vision.shortcuts.drawing import Rng
 from bayesteach.vision.shortcuts.picture import Picture, draw
 
 Split = Literal["train", "standard", "adversarial"]
@@ -16,7 +17,7 @@ LABELS = tuple(CATEGORIES)
 HOMES = tuple(dict.fromkeys(kind.home for kind in CATEGORIES.values()))
 
 # How often a picture for training, or a standard one, shows its category at home.
-AT_HOME = 0.95
+AT_HOME = 0.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,21 @@ class Sight:
 
 def look(place: Place) -> Sight:
     """What is to be seen there."""
-    entropy = (place.seed, SPLITS.index(place.split), LABELS.index(place.category), place.number)
-    rng = np.random.default_rng(entropy)
-    home = CATEGORIES[place.category].home
-    away = [background for background in HOMES if background != home]
-    stays = place.split != "adversarial" and rng.random() < AT_HOME
-    background = home if stays else away[rng.integers(len(away))]
+    rng, background = _arrive(place)
     return Sight(place, background, draw(place.category, background, rng))
+
+
+def background(place: Place) -> str:
+    """The background that is to be seen there."""
+    return _arrive(place)[1]
+
+
+def _arrive(place: Place) -> tuple[Rng, str]:
+    rng = np.random.default_rng((place.seed, SPLITS.index(place.split), LABELS.index(place.category), place.number))
+    home = CATEGORIES[place.category].home
+    away = [other for other in HOMES if other != home]
+    stays = place.split != "adversarial" and rng.random() < AT_HOME
+    return rng, home if stays else away[rng.integers(len(away))]
 
 
 def places(split: Split, each: int, seed: int = 0, categories: Sequence[str] = LABELS) -> list[Place]:
