@@ -140,6 +140,11 @@ def make_engine(classifier: Classifier, engine: str = "torch", precision: str = 
     return makers[engine, precision]()
 
 
+def fastest_of(precision: str) -> str:
+    """The engine for a precision that was asked for: OpenVINO where it is installed, and for int8."""
+    return "openvino" if precision == "int8" or find_spec("openvino") is not None else "torch"
+
+
 def plain_engine(classifier: Classifier) -> Engine:
     """The classifier as it is, which the others are judged by."""
     return Engine("plain", classifier, lambda pixels: classifier.backbone(classifier.normalised(pixels)))
