@@ -6,6 +6,7 @@ from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
@@ -78,8 +79,8 @@ def explanation_figure(explanation: "Explanation") -> Figure:
     legend += f"clear within {CLEAR:.0f} standard errors, full from {SURE:.0f}"
     tints, greys = ScalarMappable(Normalize(-SPAN, SPAN), COLOURS), ScalarMappable(_ERROR_SPAN, _ERROR_COLOURS)
     scales = height - _LEGEND + 0.08
-    _bar(placed(first, scales, over * (_WIDTH + _GAP) - _GAP, 0.14), tints, legend, "both")
-    _bar(placed(columns - 1, scales, _WIDTH, 0.14), greys, "standard error", "max")
+    _bar(placed(first, scales, over * (_WIDTH + _GAP) - _GAP, 0.14), tints, legend, "both", np.linspace(-SPAN, SPAN, 7))
+    _bar(placed(columns - 1, scales, _WIDTH, 0.14), greys, "standard error", "max", np.linspace(0, SPAN / 2, 4))
     return figure
 
 
@@ -146,8 +147,8 @@ def _window(explanation: "Explanation") -> tuple[float, float, float, float]:
     return from_left, from_top, from_left + wide, from_top + high
 
 
-def _bar(axis: "Axes", shown: ScalarMappable, label: str, extend: str) -> None:
-    bar = axis.figure.colorbar(shown, cax=axis, orientation="horizontal", extend=extend)
+def _bar(axis: "Axes", shown: ScalarMappable, label: str, extend: str, ticks: np.ndarray) -> None:
+    bar = axis.figure.colorbar(shown, cax=axis, orientation="horizontal", extend=extend, ticks=ticks)
     bar.set_label(label, fontsize=10)
     axis.tick_params(labelsize=9)
 
