@@ -150,6 +150,12 @@ def test_a_folder_goes_on_from_where_it_stopped(run, photos, tmp_path):
     assert "1 explained, 2 kept" in changed.output
 
 
+def test_explanations_inside_the_folder_are_no_photos_of_it(run, photos, monkeypatch):
+    monkeypatch.chdir(photos)
+    assert "3 explained, 0 kept, 0 unreadable" in run(".", "--masks", 4).output
+    assert "0 explained, 3 kept, 0 unreadable" in run(".", "--masks", 4).output
+
+
 def test_faithfulness_is_measured_when_asked(run, photos, tmp_path):
     done = run(photos / "a.png", "--masks", 8, "--faithfulness", "--out", tmp_path)
     assert done.exit_code == 0, done.output

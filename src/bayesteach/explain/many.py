@@ -68,12 +68,14 @@ def places(asked: Path, out: Path | None) -> list[tuple[Path, Path]]:
         if not asked.exists():
             raise BadImage(f"image: there is no photo or folder {asked}. Check the path.")
         return [(asked, out or DEFAULT / asked.stem)]
-    photos = photos_below(asked)
+    out = out or DEFAULT
+    # The pictures of explanations that stand in the folder itself are not photos of it.
+    photos = [photo for photo in photos_below(asked) if out.absolute() not in photo.absolute().parents]
     if not photos:
         raise Empty(f"image: {asked} holds no pictures. Pass a photo, or a folder with photos.")
     stems = Counter(photo.with_suffix("") for photo in photos)
     named = (photo.with_suffix("") if stems[photo.with_suffix("")] == 1 else photo for photo in photos)
-    return [(photo, (out or DEFAULT) / name.relative_to(asked)) for photo, name in zip(photos, named, strict=True)]
+    return [(photo, out / name.relative_to(asked)) for photo, name in zip(photos, named, strict=True)]
 
 
 def explain_photos(
