@@ -14,6 +14,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from bayesteach import BadInput, ExpectedMask, MaskPrior, explain
+from bayesteach.explain.explanation import CHUNK
 from bayesteach.vision.engines import make_engine
 from bayesteach.vision.overlay import tinted
 from tests.explain.discs import SIZE, classifier
@@ -48,7 +49,7 @@ def test_the_map_is_the_weighted_mean_of_the_masks_by_hand():
     who, masks = classifier(), 300
     found = explain(who, photo(), [0], masks=masks, seed=4)
     rng = torch.Generator().manual_seed(4)
-    drawn = torch.cat(list(MaskPrior(SIZE, length_scale=SIZE / 10).stream(masks, rng, 256)))
+    drawn = torch.cat(list(MaskPrior(SIZE, length_scale=SIZE / 10).stream(masks, rng, CHUNK)))
     weights = who.probabilities(who.pixels(photo()) * drawn[:, None])[:, 0].double()
     expected = (weights[:, None, None] * drawn).sum(0) / weights.sum()
     torch.testing.assert_close(found.maps[0], expected, rtol=1e-4, atol=1e-5)

@@ -53,7 +53,9 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     ] = "auto",
     precision: Annotated[
         Literal["fp32", "bf16", "int8"] | None,
-        typer.Option(metavar="PREC", help="fp32, bf16, or int8, which fp32 screens.", show_default="the engine's"),
+        typer.Option(
+            metavar="PREC", help="fp32, bf16 or int8; the last two fp32 screens.", show_default="the engine's"
+        ),
     ] = None,
     faithfulness: Annotated[  # noqa: FBT002
         bool, typer.Option("--faithfulness", help="Insertion and deletion curves too (RISE's protocol).")

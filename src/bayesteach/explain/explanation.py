@@ -28,8 +28,8 @@ from bayesteach.vision.photos import as_photo, open_photo
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Masks weighed at a time: a screened engine looks for those that matter among so many, in 50 MB at 224 × 224.
-CHUNK = 256
+# Masks weighed at a time: a screened engine looks for those that matter among so many, in 100 MB at 224 × 224.
+CHUNK = 512
 # And added at a time, in float64.
 BATCH = 64
 # The share of a map's variance that may be error before it counts as rough, and as noise.
