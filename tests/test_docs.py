@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from bayesteach.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -48,6 +51,14 @@ def test_the_make_commands_of_the_documents_exist():
         for command in re.findall(r"^make ([a-z]+)", text, re.MULTILINE)
     }
     assert {"demo", "test"} <= named <= targets
+
+
+def test_the_page_on_explain_names_every_option():
+    page = (ROOT / "docs" / "explain.md").read_text()
+    explain = get_command(app).commands["explain"]
+    options = {name for parameter in explain.params for name in parameter.opts if name.startswith("--")}
+    assert "--faithfulness" in options
+    assert {name for name in options - {"--help"} if name not in page} == set()
 
 
 def test_the_demo_draws_its_picture(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -41,7 +42,9 @@ def run(checkpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
     def command(*words: object, model: bool = True):
-        more = ["--model", MODEL, "--checkpoint", str(checkpoint), "--engine", "torch"] if model else []
+        more = ["--model", MODEL, "--checkpoint", str(checkpoint)] if model else []
+        if not {"--engine", "--precision"} & set(words):
+            more += ["--engine", "torch"]
         return CliRunner().invoke(app, ["explain", *map(str, words), *more])
 
     return command
@@ -82,6 +85,44 @@ def test_two_classes_are_set_against_each_other(run, photos, tmp_path):
     assert np.load(tmp_path / "saliency.npy").shape == (2, 160, 160)
 
 
+def test_an_alternative_is_set_against_the_answer_and_targets_are_as_many_as_asked(run, photos, tmp_path):
+    run(photos / "a.png", "--masks", 4, "--out", tmp_path / "plain")
+    (answer,) = facts(tmp_path / "plain")["explained"]
+    other = (answer["index"] + 1) % 5
+    done = run(photos / "a.png", "--masks", 4, "--alternative", other, "--out", tmp_path / "against")
+    assert done.exit_code == 0, done.output
+    assert [row["index"] for row in facts(tmp_path / "against")["explained"]] == [answer["index"], other]
+    run(photos / "a.png", "--masks", 4, "--target", 4, "--target", 0, "--alternative", 2, "--out", tmp_path / "three")
+    assert [row["index"] for row in facts(tmp_path / "three")["explained"]] == [4, 0, 2]
+    assert np.load(tmp_path / "three" / "saliency.npy").shape == (3, 160, 160)
+
+
+def test_a_precision_alone_picks_its_engine(run, photos, tmp_path):
+    done = run(photos / "a.png", "--masks", 4, "--precision", "bf16", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert facts(tmp_path)["engine"] == "openvino-bf16"
+    assert "engine openvino-bf16" in done.output
+
+
+def test_auto_keeps_what_any_engine_made_and_another_engine_by_name_does_not(run, photos, tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesteach.vision.choice.choose_engine", lambda *_: ("torch", "fp32"))
+    words = (photos / "inner", "--masks", 4, "--out", tmp_path / "out", "--engine", "auto")
+    assert "2 explained, 0 kept" in run(*words).output
+    monkeypatch.setattr("bayesteach.vision.choice.choose_engine", lambda *_: ("torch", "bf16"))
+    assert "0 explained, 2 kept" in run(*words).output
+    assert "2 explained, 0 kept" in run(*words[:-1], "torch").output
+
+
+def test_other_class_names_make_another_explanation(run, photos, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("ant\nbee\ncat $5 and $6 [red]\ndog\n" + "a very long name of a class, " * 8 + "\n")
+    words = (photos / "a.png", "--masks", 4, "--target", 2, "--alternative", 4, "--out", tmp_path / "out")
+    run(*words)
+    done = run(*words, "--labels", names)
+    assert "cat $5 and $6 [red]" in done.output
+    assert facts(tmp_path / "out")["explained"][0]["label"] == "cat $5 and $6 [red]"
+
+
 def test_a_folder_goes_on_from_where_it_stopped(run, photos, tmp_path):
     (photos / "torn.jpg").write_bytes((photos / "inner" / "b.jpg").read_bytes()[:300])
     first = run(photos, "--masks", 8, "--out", tmp_path / "out")
@@ -109,6 +150,12 @@ def test_a_folder_goes_on_from_where_it_stopped(run, photos, tmp_path):
     assert "1 explained, 2 kept" in changed.output
 
 
+def test_explanations_inside_the_folder_are_no_photos_of_it(run, photos, monkeypatch):
+    monkeypatch.chdir(photos)
+    assert "3 explained, 0 kept, 0 unreadable" in run(".", "--masks", 4).output
+    assert "0 explained, 3 kept, 0 unreadable" in run(".", "--masks", 4).output
+
+
 def test_faithfulness_is_measured_when_asked(run, photos, tmp_path):
     done = run(photos / "a.png", "--masks", 8, "--faithfulness", "--out", tmp_path)
     assert done.exit_code == 0, done.output
@@ -125,11 +172,13 @@ def test_squash_shows_the_whole_photo(run, photos, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["missing.png"], "missing.png cannot be read"),
+        (["missing.png", "--model", "nothing"], "there is no photo or folder missing.png"),  # before anything is loaded
+        (["{photos}/a.png", "--out", "{photos}/a.png"], "a.png cannot be written (File exists). Pass another folder"),
+        (["{photos}/a.png", "--seed", "99999999999999999999"], "seed: found 99999999999999999999, expected"),
         (["{photos}/a.png", "--target", "unicorn"], "class: found 'unicorn', which is none of the 5 labels"),
         (["{photos}/a.png", "--target", "9"], "expected an index from 0 to 4"),
         (["{photos}/a.png", "--labels", "nowhere.txt"], "labels: there is no file nowhere.txt"),
-        (["{photos}/a.png", "--precision", "int8"], "found torch int8, expected one of"),
+        (["{photos}/a.png", "--engine", "torch", "--precision", "int8"], "found torch int8, expected one of"),
         (["{empty}"], "holds no pictures"),
     ],
 )
@@ -141,10 +190,27 @@ def test_bad_input_is_one_message_and_exit_code_2(run, photos, tmp_path, words, 
     assert "Traceback" not in done.output
 
 
-def test_an_alternative_needs_a_target(run, photos):
-    done = run(photos / "a.png", "--alternative", "1")
+def test_a_full_disk_is_one_message_and_costs_only_the_photo_at_hand(run, photos, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # No file beyond 50 kB: the arrays do not fit, as on a disk that is full.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        done = run(photos / "a.png", "--masks", 4, "--out", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert done.exit_code == 2
-    assert "--alternative needs --target" in done.output
+    assert "out cannot be written" in done.output
+    assert not (tmp_path / "out" / "explanation.json").exists()
+    assert run(photos / "a.png", "--masks", 4, "--out", tmp_path / "out").exit_code == 0
+    assert np.load(tmp_path / "out" / "saliency.npy").shape == (160, 160)
+
+
+def test_a_photo_that_cannot_be_read_is_exit_code_2(run, tmp_path):
+    (tmp_path / "text.jpg").write_text("hello")
+    done = run(tmp_path / "text.jpg", "--masks", 4, "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "text.jpg cannot be read as a photo" in done.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_model_that_is_not_known_is_named(run, photos):
@@ -166,9 +232,10 @@ def test_help_names_every_option():
         assert f"--{option}" in done.output
 
 
-def test_interrupted_keeps_what_is_finished(checkpoint, photos, tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_interrupted_keeps_what_is_finished_and_goes_on_from_there(run, how, checkpoint, photos, tmp_path):
     out = tmp_path / "out"
-    words = [sys.executable, "-m", "bayesteach", "explain", photos, "--masks", "2000", "--out", out]
+    words = [sys.executable, "-m", "bayesteach", "explain", photos, "--masks", "300", "--out", out]
     words += ["--model", MODEL, "--checkpoint", checkpoint, "--engine", "torch"]
     process = subprocess.Popen([*map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
@@ -176,11 +243,24 @@ def test_interrupted_keeps_what_is_finished(checkpoint, photos, tmp_path):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, how)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Interrupted" in said
-    assert "Traceback" not in said
-    assert facts(out / "a")["masks"] == 2000
-    with Image.open(out / "a" / "overlay.png") as picture:
+    if how is signal.SIGINT:
+        assert process.returncode == 130
+        assert "Interrupted" in said
+        assert "Traceback" not in said
+    finished = {place: (place / "saliency.npy").stat().st_mtime_ns for place in out.rglob("*") if _whole(place)}
+    assert out / "a" in finished
+    assert len(finished) < 3
+
+    assert run(photos, "--masks", 300, "--out", out).exit_code == 0
+    assert sum(map(_whole, out.rglob("*"))) == 3
+    assert all((place / "saliency.npy").stat().st_mtime_ns == then for place, then in finished.items())
+
+
+def _whole(place: Path) -> bool:
+    if not (place / "explanation.json").is_file():
+        return False
+    with Image.open(place / "overlay.png") as picture:
         picture.load()
+    return facts(place)["masks"] == 300

@@ -1,17 +1,25 @@
 """Maps lie where the classifier looks, carry their error, and are drawn without pretence."""
 
 import io
+import itertools
 import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageDraw
 
-from bayesteach import BadInput, MaskPrior, explain
+from bayesteach import BadInput, ExpectedMask, MaskPrior, explain
+from bayesteach.explain.explanation import CHUNK
 from bayesteach.vision.engines import make_engine
 from bayesteach.vision.overlay import tinted
 from tests.explain.discs import SIZE, classifier
+
+ROOT = Path(__file__).parents[2]
 
 
 def photo(width: int = 96, height: int = 72) -> Image.Image:
@@ -41,7 +49,7 @@ def test_the_map_is_the_weighted_mean_of_the_masks_by_hand():
     who, masks = classifier(), 300
     found = explain(who, photo(), [0], masks=masks, seed=4)
     rng = torch.Generator().manual_seed(4)
-    drawn = torch.cat(list(MaskPrior(SIZE, length_scale=SIZE / 10).stream(masks, rng, 256)))
+    drawn = torch.cat(list(MaskPrior(SIZE, length_scale=SIZE / 10).stream(masks, rng, CHUNK)))
     weights = who.probabilities(who.pixels(photo()) * drawn[:, None])[:, 0].double()
     expected = (weights[:, None, None] * drawn).sum(0) / weights.sum()
     torch.testing.assert_close(found.maps[0], expected, rtol=1e-4, atol=1e-5)
@@ -137,9 +145,84 @@ def test_one_class_is_written_as_one_map(tmp_path):
 def test_a_notebook_shows_the_picture(found):
     with Image.open(io.BytesIO(found._repr_png_())) as picture:
         assert picture.format == "PNG"
-        four = picture.width
+        two = picture.height
     with Image.open(io.BytesIO(explain(classifier(), photo(), [0], masks=8)._repr_png_())) as picture:
-        assert picture.width < four  # two classes have two more panels: the second map, and the contrast
+        assert picture.height < two  # two classes have a second row: the contrast, and both errors
+
+
+@pytest.mark.parametrize("size", [(96, 72), (400, 60), (60, 400)])
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_no_word_of_the_picture_is_cut_off_or_lies_on_another(size, classes):
+    labels = ["red thing, " * 12, "cat $5 and $6", "nothing"]
+    found = explain(classifier().named(labels), photo(*size), range(classes), masks=4)
+    figure = found.plot()
+    figure.savefig(io.BytesIO())
+    words = [word for axis in figure.axes for word in (axis.title, *axis.texts)]
+    words += [word for axis in figure.axes if axis.axison for word in (axis.xaxis.label, *axis.get_xticklabels())]
+    boxes = [text.get_window_extent() for text in words]
+    titles = " ".join(text.get_text().replace("\n", " ") for text in words)
+    assert "What would teach “red thing, red thing," in titles
+    for box in boxes:
+        assert 0 <= box.x0 <= box.x1 <= figure.bbox.width
+        assert 0 <= box.y0 <= box.y1 <= figure.bbox.height
+    for one, other in itertools.combinations(boxes, 2):
+        across = min(one.x1, other.x1) - max(one.x0, other.x0)
+        down = min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert across < 1 or down < 1
+
+
+def test_maps_of_weights_that_know_nothing_stay_nearly_clear():
+    """Weights as uneven as a ResNet-50's, but of masks at random: what is coloured then is false."""
+    coloured = []
+    for seed in range(10):
+        rng = torch.Generator().manual_seed(seed)
+        made = ExpectedMask(1, SIZE)
+        masks = MaskPrior(SIZE, length_scale=SIZE / 10).sample(1000, rng)
+        made.add(masks, 2.0 * torch.randn(1000, 1, generator=rng))
+        assert 5 < float(made.effective_samples) < 150
+        few = replace(
+            explain(classifier(), Image.new("RGB", (SIZE, SIZE), "grey"), [0], masks=2),
+            maps=made.map,
+            errors=made.standard_error,
+            effective_samples=made.effective_samples,
+        )
+        drawn = np.asarray(few.overlay()).astype(int)
+        coloured.append((drawn.max(-1) - drawn.min(-1) > 10).mean())
+    assert np.mean(coloured) < 0.05
+
+
+def test_a_photo_may_be_a_file_and_is_turned_as_its_camera_says(tmp_path):
+    exif = Image.Exif()
+    exif[0x112] = 6
+    photo().save(tmp_path / "turned.png", exif=exif)
+    from_file = explain(classifier(), tmp_path / "turned.png", [0], masks=4)
+    assert from_file.photo.size == (72, 96)
+    with Image.open(tmp_path / "turned.png") as opened:
+        from_picture = explain(classifier(), opened, "red thing", masks=4)
+    assert torch.equal(from_file.maps, from_picture.maps)
+    assert torch.equal(from_file.maps, explain(classifier(), from_file.photo, 0, masks=4).maps)  # turned once
+
+
+@pytest.mark.parametrize(("changes", "words"), [({"masks": 1}, "masks: found 1"), ({"seed": -1}, "seed: found -1")])
+def test_numbers_that_serve_no_map_are_refused(changes, words):
+    with pytest.raises(BadInput, match=words):
+        explain(classifier(), photo(), **changes)
+
+
+def test_memory_does_not_grow_with_the_masks():
+    code = """
+import resource
+from tests.explain.discs import classifier
+from tests.explain.test_explanation import photo
+from bayesteach import explain
+def peak(masks):
+    explain(classifier(128), photo(), [0, 1], masks=masks)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+few, many = peak(512), peak(8192)
+print(many - few)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert float(done.stdout) < 50  # megabytes; all masks together would be 500
 
 
 def test_grey_photos_of_any_shape_are_explained():

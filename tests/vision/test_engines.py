@@ -13,7 +13,16 @@ from bayesteach import BadInput, Classifier, ExpectedMask, Geometry
 from bayesteach.explain.explanation import CHUNK
 from bayesteach.vision import choice as choice_module
 from bayesteach.vision.choice import Trial, choose_engine, fastest, try_engines
-from bayesteach.vision.engines import BLOCK, Engine, Screened, engine_names, make_engine, plain_engine
+from bayesteach.vision.engines import (
+    BLOCK,
+    OFF,
+    Engine,
+    Screened,
+    engine_names,
+    make_engine,
+    plain_engine,
+    torch_engine,
+)
 from bayesteach.vision.leaves import dead_leaves
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 
@@ -85,7 +94,7 @@ def test_a_network_that_depends_on_values_is_refused_by_openvino_with_a_way_out(
 def test_bf16_is_near():
     who = classifier()
     pixels = dead_leaves(8, (SIZE, SIZE))
-    found, own = make_engine(who, "torch", "bf16").features(pixels), who.features(pixels)
+    found, own = torch_engine(who, "bf16").features(pixels), who.features(pixels)
     assert float((found - own).abs().max()) > 0  # it did run in bf16
     torch.testing.assert_close(found, own, rtol=0.05, atol=0.02)
 
@@ -147,7 +156,7 @@ def test_a_screened_engine_asks_the_true_one_where_it_matters_and_its_map_is_tru
     true = Engine("true", who, counting)
     own, alone = (map_of(weigher, photo, masks, target) for weigher in (plain_engine(who), Rough(true)))
     asked.clear()
-    screened = map_of(Screened(Rough(plain_engine(who)), true), photo, masks, target)
+    screened = map_of(Screened(Rough(plain_engine(who)), true, OFF["int8"]), photo, masks, target)
     assert correlation(own, alone) < 0.999
     assert correlation(own, screened) > 0.999
     assert 0 < sum(asked) <= len(masks) / 2
@@ -158,18 +167,20 @@ def test_screening_with_a_true_engine_changes_nothing(rng):
     photo = MaskedPhoto.of(torch.rand(3, SIZE, SIZE, generator=rng), who)
     masks, engine = mask_prior(who).sample(64, rng), plain_engine(who)
     torch.testing.assert_close(
-        Screened(engine, engine).log_weights(photo, masks, [0, 3]), engine.log_weights(photo, masks, [0, 3])
+        Screened(engine, engine, 0.1).log_weights(photo, masks, [0, 3]), engine.log_weights(photo, masks, [0, 3])
     )
 
 
-def test_int8_maps_are_true(rng):
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_screened_maps_are_true(precision, rng):
     who = classifier()
-    if "int8" not in engine_names()["openvino"]:
-        pytest.skip("this processor has no int8")
+    if precision not in engine_names()["openvino"]:
+        pytest.skip(f"this processor has no {precision}")
     photo = MaskedPhoto.of(dead_leaves(1, (SIZE, SIZE), seed=3)[0], who)
     masks = mask_prior(who).sample(256, rng)
     target = int(who.probabilities(photo.pixels[None])[0].argmax())
-    found = make_engine(who, "openvino", "int8")
+    found = make_engine(who, "openvino", precision)
+    assert isinstance(found, Screened)
     assert correlation(map_of(found, photo, masks, target), map_of(plain_engine(who), photo, masks, target)) > 0.999
 
 

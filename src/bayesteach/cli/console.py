@@ -40,6 +40,7 @@ def progress() -> Progress:
         TimeRemainingColumn(),
         console=out,
         transient=True,
+        disable=not out.is_terminal,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bayesteach.cli.console import err, out, progress
+from bayesteach.cli.console import err, loading, out, progress
 
 # Mask passes of a study of 90 trials with 256 masks for a probe and four examples: what an engine is chosen for.
 _PASSES = 90 * 5 * 256
@@ -60,8 +60,9 @@ def init(  # noqa: PLR0913, PLR0917 — one parameter an option
     if preset != "default":
         said["preset"] = preset
     name, files = said["model"]["name"], {key: said["model"].get(key) for key in ("checkpoint", "labels")}
-    with err.status(f"Loading {name}, and finding its engine"):
+    with loading(name):
         classifier = Classifier.load(name, **files)
+    with err.status("Trying the engines of this machine"):
         engine, precision = choose_engine(classifier, _PASSES)
     said["model"] |= {"engine": engine, "precision": precision}
     file = recipes.write_study(study, said, change or ())

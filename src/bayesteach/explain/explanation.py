@@ -10,22 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from PIL import Image
+from scipy.stats import norm as normal
+from scipy.stats import t as student
 from torch import Generator, Tensor
 
-from bayesteach.maths import checks
+from bayesteach.errors import OutOfRange
 from bayesteach.maths.saliency import ExpectedMask
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.engines import Weigher, make_engine
 from bayesteach.vision.masked import Baseline, MaskedPhoto, mask_prior
-from bayesteach.vision.overlay import tinted
+from bayesteach.vision.overlay import CLEAR, tinted
+from bayesteach.vision.photos import as_photo, open_photo
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Masks weighed at a time: a screened engine looks for those that matter among so many, in 50 MB at 224 × 224.
-CHUNK = 256
+# Masks weighed at a time: a screened engine looks for those that matter among so many, in 100 MB at 224 × 224.
+CHUNK = 512
 # And added at a time, in float64.
 BATCH = 64
 # The share of a map's variance that may be error before it counts as rough, and as noise.
@@ -65,8 +69,9 @@ class Explanation:
 
     @property
     def noise(self) -> tuple[float, ...]:
-        """The share of each map's variance over its pixels that is error."""
-        shares = self.errors.square().mean((1, 2)) / self.maps.var((1, 2), correction=0)
+        """The share of each map's variance over its pixels that is error; of a map that does not vary, all."""
+        varies = self.maps.var((1, 2), correction=0)
+        shares = torch.where(varies > 0, self.errors.square().mean((1, 2)) / varies, 1)
         return tuple(float(share) for share in shares)
 
     @property
@@ -98,7 +103,8 @@ class Explanation:
 
     def _enough(self, noise: float, worth: float) -> int:
         """Error falls as one over the masks: to a third of the map's variance, and to enough effective masks."""
-        factor = max(noise / (1 - min(noise, 0.9)) * 2, LEAST / worth)
+        share = min(noise, 0.9)
+        factor = max(share / (1 - share) * 2, LEAST / worth)
         return max(1000, round(self.masks * factor / 1000) * 1000)
 
     def facts(self, best: int = 5) -> dict[str, object]:
@@ -143,10 +149,13 @@ class Explanation:
     def doubt(self) -> Float[Tensor, "targets height width"]:
         """The errors that the pictures go by: not less than those of as many effective masks that know nothing.
 
-        While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0.
+        While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0. And two
+        errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal.
         """
         ignorant = (self.prior_mean * (1 - self.prior_mean) / self.effective_samples).sqrt()
-        return self.errors.maximum(ignorant[:, None, None])
+        freedom = (self.effective_samples - 1).clamp_min(1).numpy()
+        wider = torch.from_numpy(student.ppf(normal.cdf(CLEAR), freedom) / CLEAR)
+        return wider[:, None, None] * self.errors.maximum(ignorant[:, None, None])
 
     def overlay(self, which: int = 0) -> Image.Image:
         """The photo with one map laid over it."""
@@ -190,11 +199,12 @@ class Explanation:
         return folder
 
 
-def explain(
+def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
     classifier: Classifier,
-    photo: Image.Image,
-    targets: Sequence[str | int] = (),
+    image: Image.Image | Path | str,
+    targets: Sequence[str | int] | str | int = (),
     *,
+    alternative: str | int | None = None,
     masks: int = 1000,
     baseline: Baseline = "black",
     seed: int = 0,
@@ -203,14 +213,21 @@ def explain(
 ) -> Explanation:
     """The expected mask of each target, all from the same masks; without targets, of the classifier's answer.
 
-    progress  told how many masks were weighed, now and then
+    image        a picture, or the file of a photo
+    alternative  a class more, to set against the first
+    progress     told how many masks were weighed, now and then
     """
-    checks.some("masks", masks)
+    if masks < 2:
+        raise OutOfRange(f"masks: found {masks}, expected at least 2: from one, no error can be told.")
+    if not 0 <= seed < 2**63:
+        raise OutOfRange(f"seed: found {seed}, expected a whole number from 0 to 2⁶³ − 1.")
     start = time.perf_counter()
-    photo = photo.convert("RGB")
+    photo = as_photo(image) if isinstance(image, Image.Image) else open_photo(image)
     pixels = classifier.pixels(photo)
     probabilities = classifier.probabilities(pixels[None])[0]
-    chosen = tuple(dict.fromkeys(classifier.index(t) for t in targets)) or (int(probabilities.argmax()),)
+    asked = (targets,) if isinstance(targets, str | int) else tuple(targets)
+    asked = asked or (int(probabilities.argmax()),)
+    chosen = tuple(dict.fromkeys(classifier.index(t) for t in (*asked, alternative) if t is not None))
     weigher = engine or make_engine(classifier)
     seen = MaskedPhoto.of(pixels, classifier, baseline)
     prior = mask_prior(classifier)

@@ -7,6 +7,7 @@ time, the most important first; the area under the probability of the class is t
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import torch
 from jaxtyping import Float
@@ -37,6 +38,11 @@ class Faithfulness:
     def deletion_auc(self) -> float:
         return area(self.deletion)
 
+    @property
+    def areas(self) -> dict[str, float]:
+        """Both areas, for JSON."""
+        return {"insertion": round(self.insertion_auc, 6), "deletion": round(self.deletion_auc, 6)}
+
     def save(self, folder: Path, label: str) -> None:
         """Write faithfulness.csv and faithfulness.png."""
         rows = zip(self.shares.tolist(), self.insertion.tolist(), self.deletion.tolist(), strict=True)
@@ -47,13 +53,11 @@ class Faithfulness:
         axis = figure.add_subplot()
         curves = (("insertion", self.insertion, "#b35806"), ("deletion", self.deletion, "#542788"))
         for name, curve, colour in curves:
-            axis.plot(self.shares, curve, color=colour)
+            axis.plot(self.shares, curve, color=colour, label=f"{name}, area {area(curve):.2f}")
             axis.fill_between(self.shares, curve, color=colour, alpha=0.12, linewidth=0)
-            middle = len(curve) // 2
-            axis.annotate(
-                f"{name}, area {area(curve):.2f}", (float(self.shares[middle]), float(curve[middle])), color=colour
-            )
-        axis.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of pixels, most important first", ylabel=f"p of “{label}”")
+        axis.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="share of pixels, most important first")
+        axis.set_ylabel(fill(f"p of “{label}”", 40), parse_math=False)
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
         axis.spines[["top", "right"]].set_visible(False)
         figure.savefig(folder / "faithfulness.png")
 

@@ -1,5 +1,6 @@
 """The classifiers that have a name: timm's, a small ImageNet network from a package, and the one of the drawn world."""
 
+import logging
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -87,14 +88,22 @@ def _fill(model: nn.Module, weights: dict[str, Tensor], checkpoint: Path | None,
 
 
 def _downloaded(timm: Any, model_name: str) -> nn.Module:
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)  # it tells of each of its attempts; what came of them is told once, below
     try:
         model: nn.Module = timm.create_model(model_name, pretrained=True)
     except Exception as error:  # whatever a hub, a proxy or a socket can raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        root: BaseException = error
+        while root.__cause__ is not None:
+            root = root.__cause__
+        reason = (str(root).splitlines() or [type(root).__name__])[0][:160]
         raise BadClassifier(
             f"model: the weights of {model_name} could not be fetched ({reason}). Download them where there is a network, and "
             "pass the file: --checkpoint FILE, or checkpoint=FILE in Python (.safetensors or .pth)."
         ) from error
+    finally:
+        hub.setLevel(level)
     return model
 
 

@@ -17,7 +17,7 @@ from torch import Generator, Tensor
 from bayesteach.maths.saliency import ExpectedMask
 from bayesteach.vision.cache import cache_root, cached
 from bayesteach.vision.classifier import Classifier
-from bayesteach.vision.engines import Weigher, engine_names, make_engine, plain_engine
+from bayesteach.vision.engines import Weigher, engine_names, fastest_of, make_engine, plain_engine
 from bayesteach.vision.leaves import dead_leaves
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 
@@ -51,7 +51,7 @@ def choose_engine(classifier: Classifier, passes: int) -> tuple[str, str]:
     folder = cache_root() / "engines" / _machine(classifier)
     if not folder.is_dir():
         if passes < WORTH_A_TRIAL:
-            return ("openvino" if "openvino" in engine_names() else "torch"), "fp32"
+            return fastest_of("fp32"), "fp32"
         trials = try_engines(classifier, dead_leaves(1, classifier.geometry.size)[0])
         cached(f"engines/{folder.name}", lambda unfinished: _write(unfinished / _FILE, trials))
     best = fastest([Trial(**row) for row in json.loads((folder / _FILE).read_text())])

@@ -4,8 +4,10 @@ import csv
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from bayesteach.errors import BadClassifier
+from bayesteach.vision.torchvision_import import import_torchvision
 
 # The columns of a CSV of labels that hold the names, the first that is there.
 _COLUMNS = ("label", "name", "simple", "class")
@@ -13,9 +15,7 @@ _COLUMNS = ("label", "name", "simple", "class")
 
 def imagenet_labels() -> tuple[str, ...]:
     """The 1000 classes of ImageNet: their first name, with what tells apart the two cranes and the two maillots."""
-    from timm.data import ImageNetInfo  # noqa: PLC0415 — timm takes a second to import
-
-    info = ImageNetInfo("imagenet-1k")
+    info = _imagenet()
     full = [info.index_to_description(i) for i in range(1000)]
     first = [name.split(",")[0] for name in full]
     return tuple(name if first.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(first))
@@ -23,11 +23,16 @@ def imagenet_labels() -> tuple[str, ...]:
 
 def imagenet_aliases() -> tuple[tuple[str, ...], ...]:
     """What else the classes of ImageNet are called: their WordNet number, their whole description, and each name in it."""
-    from timm.data import ImageNetInfo  # noqa: PLC0415 — timm takes a second to import
-
-    info = ImageNetInfo("imagenet-1k")
+    info = _imagenet()
     full = [info.index_to_description(i) for i in range(1000)]
     return tuple((info.index_to_label_name(i), name, *name.split(", ")) for i, name in enumerate(full))
+
+
+def _imagenet() -> Any:
+    import_torchvision()
+    from timm.data import ImageNetInfo  # noqa: PLC0415 — after torchvision; and it takes a second
+
+    return ImageNetInfo("imagenet-1k")
 
 
 def find(wanted: str, labels: Sequence[str], aliases: Sequence[Sequence[str]] = ()) -> int:
@@ -42,7 +47,9 @@ def find(wanted: str, labels: Sequence[str], aliases: Sequence[Sequence[str]] = 
         if found:
             meant = " or ".join(f"{labels[i]!r}, class {i}" for i in found[:5])
             raise BadClassifier(f"class: found {wanted!r}, which {len(found)} classes are called. Pass {meant}.")
-    near = [name for name in labels if plain and plain in name.lower()][:5] or get_close_matches(plain, labels, 5)
+    within = [name for name in labels if plain and plain in name.lower()]
+    # As a word first: a cat is meant rather than an oystercatcher.
+    near = sorted(within, key=lambda name: plain not in name.lower().split())[:5] or get_close_matches(plain, labels, 5)
     hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     raise BadClassifier(f"class: found {wanted!r}, which is none of the {len(labels)} labels.{hint}")
 

@@ -61,8 +61,7 @@ def decode(data: bytes, name: str, *, max_pixels: int = MAX_PIXELS) -> Image.Ima
         photo = _opened(data)
         pixels = photo.width * photo.height
         if pixels <= max_pixels:
-            photo.load()
-            return _in_rgb(_upright(photo))
+            return as_photo(photo)
     except Image.DecompressionBombError as error:
         raise BadImage(_bomb(name, str(error).split("(")[-1].split(" ")[0], max_pixels)) from error
     except Exception as error:  # whatever a decoder can raise on a broken file
@@ -71,6 +70,14 @@ def decode(data: bytes, name: str, *, max_pixels: int = MAX_PIXELS) -> Image.Ima
             f"image: {name} cannot be read as a photo ({reason}). Fetch it again, or leave it out."
         ) from error
     raise BadImage(_bomb(name, str(pixels), max_pixels))
+
+
+def as_photo(picture: Image.Image) -> Image.Image:
+    """A picture upright and in RGB, 8 bits a channel, without the tags by which another program would turn it once more."""
+    picture.load()
+    seen = _in_rgb(_upright(picture))
+    seen.info = {name: value for name, value in seen.info.items() if name == "icc_profile"}
+    return seen
 
 
 def _opened(data: bytes) -> Image.Image:

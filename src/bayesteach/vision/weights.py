@@ -46,6 +46,8 @@ def _unreadable(path: Path, error: Exception) -> str:
     if isinstance(error, UnpicklingError):
         # torch's own message says how to run the code all the same.
         reason = "it is no file of weights, or holds code, which is not run"
+    elif isinstance(error, KeyError):  # torch's unpickler, of a byte that is no instruction
+        reason = "it is no file of weights"
     else:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return f"checkpoint: {path} cannot be read as weights ({reason}). Save model.state_dict() as .safetensors or .pth."
