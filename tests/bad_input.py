@@ -7,11 +7,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import torch
 from PIL import Image
 from torch import nn
 
 import bayesteach as bt
+from bayesteach.analysis.analyse import Plan
+from bayesteach.analysis.regressions import regress
+from bayesteach.analysis.simulate import paper_trials, simulate
+from bayesteach.responses import from_table, read_responses
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.geometry import Geometry
 from bayesteach.vision.images import ImageSet
@@ -69,10 +75,32 @@ def file(name: str, content: str) -> Path:
     return path
 
 
+def fitted(formula: str, table: pd.DataFrame) -> object:
+    return regress(bt.Formula.parse(formula), from_table(table).table)
+
+
+def less_a_cell(table: pd.DataFrame) -> pd.DataFrame:
+    return table[(table["trial_type"] != "standard_correct") | (table["saliency"] == 0)]
+
+
 def photo() -> bytes:
     data = io.BytesIO()
     Image.new("RGB", (9, 8)).save(data, "PNG")
     return data.getvalue()
+
+
+def regression(**changes: object) -> object:
+    """Twelve answers by three people to two categories."""
+    given: dict[str, object] = {
+        "outcomes": np.array([0.0, 1, 1] * 4),
+        "design": np.stack([np.ones(12), np.arange(12.0) % 5], 1),
+        "groups": [np.arange(12) // 4, np.arange(12) % 2],
+    }
+    return bt.fit_hierarchical(**{**given, **changes})
+
+
+def without(values: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(values)) == 3, NAN, values)
 
 
 # name: (what is done, the error, what its message must say)
@@ -321,7 +349,110 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         ["255", "before normalisation"],
     ),
     "pixels with NaN": (lambda: classifier().features(NAN * torch.ones(1, 3, 8, 8)), "NotFinite", ["pixels"]),
+    "responses without an outcome": (
+        lambda: read_responses(file("r.csv", "participant,category\np,c\n")),
+        "BadResponses",
+        ["no column correct", "Found: participant, category", "--column correct=NAME"],
+    ),
+    "responses that are no yes or no": (
+        lambda: read_responses(file("r.csv", "participant,correct\np,1\np,perhaps\n")),
+        "BadResponses",
+        ["row 2", "'perhaps'", "yes or no"],
+    ),
+    "responses that are nowhere": (lambda: read_responses("nowhere.csv"), "BadResponses", ["nowhere.csv", "Psych-DS"]),
+    "a participant twice at a trial": (
+        lambda: read_responses(file("r.csv", "participant,trial,correct\np,1,1\np,1,0\n")),
+        "BadResponses",
+        ["participant p", "trial 1", "more than once"],
+    ),
+    "one participant": (
+        lambda: fitted("correct ~ 1 + (1|participant)", simulate(participants=1)),
+        "BadResponses",
+        ["participant", "'p1' alone"],
+    ),
+    "one category": (
+        lambda: fitted("correct ~ 1 + (1|category)", simulate(trials=paper_trials().head(1))),
+        "BadResponses",
+        ["category", "'category_01' alone"],
+    ),
+    "a cell that nobody answered in": (
+        lambda: fitted("correct ~ trial_type*saliency + (1|participant)", less_a_cell(simulate(participants=8))),
+        "BadFormula",
+        [
+            "cannot tell trial_type[standard_correct]:saliency",
+            "no answers with trial_type standard_correct, saliency 1",
+        ],
+    ),
+    "a formula without random intercepts": (lambda: bt.Formula.parse("correct ~ x"), "BadFormula", ["(1|participant)"]),
+    "a formula of columns that are not there": (
+        lambda: bt.analyse(
+            from_table(simulate(participants=8)), Plan((bt.Formula.parse("correct ~ mood + (1|participant)"),))
+        ),
+        "BadResponses",
+        ["no column mood"],
+    ),
+    "effects of no column": (
+        lambda: simulate(bt.Effects({"mood": 1.0}, {})),
+        "BadFormula",
+        ["'mood'", "Found: participant"],
+    ),
     "a crop larger than its photo": (lambda: Geometry((8, 8), 7), "OutOfRange", ["short side 7"]),
+    "answers that are not 0 or 1": (
+        lambda: regression(outcomes=np.array([0.0, 1, 2] * 4)),
+        "OutOfRange",
+        ["outcomes", "found 2 at row 2", "4 rows", "0 or 1"],
+    ),
+    "missing answers": (
+        lambda: regression(outcomes=without(np.array([0.0, 1, 1] * 4))),
+        "NotFinite",
+        ["outcomes", "1 of 12", "row 3"],
+    ),
+    "answers as words": (lambda: regression(outcomes=np.array(["yes"] * 12)), "BadShape", ["outcomes", "numbers"]),
+    "more right than asked": (lambda: regression(trials=np.full(12, 0.5)), "OutOfRange", ["trials", "0.5", "from 1"]),
+    "more ones than trials": (
+        lambda: regression(outcomes=np.full(12, 3.0), trials=np.full(12, 2.0)),
+        "OutOfRange",
+        ["outcomes", "found 3", "2 trials"],
+    ),
+    "one answer too few": (lambda: regression(outcomes=np.ones(11)), "BadShape", ["outcomes", "(11,)", "(12,)"]),
+    "a term that is missing": (
+        lambda: regression(design=np.stack([np.ones(12), without(np.arange(12.0))], 1)),
+        "NotFinite",
+        ["design", "row 3"],
+    ),
+    "a term that repeats others": (
+        lambda: regression(design=np.stack([np.ones(12), np.arange(12.0), 3 - np.arange(12.0)], 1)),
+        "BadInput",
+        ["column 2 of 3", "combination", "Leave it out"],
+    ),
+    "more terms than answers": (
+        lambda: regression(design=np.eye(12, 13)),
+        "BadInput",
+        ["12 rows for 13 terms"],
+    ),
+    "a regression of nothing": (
+        lambda: regression(outcomes=np.ones(0), design=np.ones((0, 2)), groups=[np.ones(0, dtype=int)]),
+        "Empty",
+        ["0 rows"],
+    ),
+    "a regression without groups": (lambda: regression(groups=[]), "BadInput", ["groups", "found 0", "one to 3"]),
+    "one group alone": (
+        lambda: regression(groups=[np.zeros(12, dtype=int)]),
+        "BadInput",
+        ["groups[0]", "one group", "Leave the factor out"],
+    ),
+    "a group for each answer": (lambda: regression(groups=[np.arange(12)]), "BadInput", ["12 groups in 12 trials"]),
+    "groups by name": (
+        lambda: regression(groups=[np.array(["p1", "p2"] * 6)]),
+        "OutOfRange",
+        ["groups[0]", "np.unique"],
+    ),
+    "groups below 0": (lambda: regression(groups=[np.arange(12) % 3 - 1]), "OutOfRange", ["groups[0]", "-1"]),
+    "a start from another model": (
+        lambda: regression(start=regression(design=np.ones((12, 1)))),
+        "BadShape",
+        ["start", "1 terms", "expected 2"],
+    ),
 }
 
 

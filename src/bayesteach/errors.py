@@ -10,7 +10,9 @@
     │   ├── BadClassifier         a model, its weights or its labels do not serve
     │   ├── BadImage              a photo, or a list of photos, cannot be read
     │   ├── BadSettings           study.toml, or an option, asks for what there is not
-    │   └── BadStudy              a study's folder, or something in it, cannot be used
+    │   ├── BadStudy              a study's folder, or something in it, cannot be used
+    │   ├── BadResponses          a table of responses cannot be read or analysed
+    │   └── BadFormula            a formula cannot be read, or asks more than the responses can tell
     └── NotConverged              a search for an optimum did not settle
 
 A message says what was found, where, and what to do.
@@ -59,6 +61,14 @@ class BadSettings(BadInput):
 
 class BadStudy(BadInput):
     """A study's folder, or something in it, cannot be used."""
+
+
+class BadResponses(BadInput):
+    """A table of responses cannot be read or analysed."""
+
+
+class BadFormula(BadInput):
+    """A formula cannot be read, or asks more than the responses can tell."""
 
 
 class NotConverged(BayesteachError):

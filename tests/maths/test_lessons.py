@@ -19,10 +19,10 @@ from bayesteach import (
     exchange,
     first_past,
     from_teacher,
-    random_lessons,
 )
 from bayesteach.errors import BadPool
 from bayesteach.maths import lessons as module
+from bayesteach.maths.lessons import random_lessons
 from tests.oracles import doubles
 
 COLS = 4

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+from bayesteach.cli.analyse import analyse
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.explain import explain
 from bayesteach.cli.init import init
+from bayesteach.cli.power import power
 from bayesteach.cli.run import run, status
 
 app = typer.Typer(
@@ -25,7 +27,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain):
+for command in (init, run, status, explain, analyse, power):
     app.command()(command)
 
 
