@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from statistics import median
 from typing import Literal, get_args
 
@@ -194,7 +195,10 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies."""
+    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies.
+
+    effective_samples  NaN of an explainer that weighs no masks
+    """
 
     image: str
     label: int
@@ -220,7 +224,8 @@ class SaliencyMaps:
     def summary(self) -> str:
         """What a run says of it."""
         noisy = sum(row.noise > 0.5 for row in self.of)
-        worth = f" of {median(row.effective_samples for row in self.of):.0f} effective masks" if self.of else ""
+        weighed = [row.effective_samples for row in self.of if isfinite(row.effective_samples)]
+        worth = f" of {median(weighed):.0f} effective masks" if weighed else ""
         return f"{len(self.of)} maps{worth}; {noisy} of them mostly noise"
 
 

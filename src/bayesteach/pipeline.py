@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from bayesteach.errors import BadSettings
 from bayesteach.settings import Settings
+from bayesteach.stages.arms import check_arms, own_digests
 from bayesteach.stages.collect import collect
 from bayesteach.stages.compose import compose
 from bayesteach.stages.context import Context, Watch, model_digest, unwatched
@@ -108,6 +109,7 @@ class Run:
     def make(self, until: str | None = None, remake: tuple[str, ...] = ()) -> Iterator[Made]:
         """Stage by stage what is missing, stale or to be remade, up to one of them; each is told of as it is done."""
         context = self._context()
+        check_arms(self.settings, self.workspace.root)
         loaded: dict[str, Any] = {}
         with self.workspace.alone():
             for stage in (named(name) for name in remake):
@@ -156,7 +158,13 @@ class Run:
             if manifest.settings.get(name) != value:
                 return Made(stage, folder, manifest, fresh=False, reason=f"the setting {name} changed")
         if manifest.key != self._key(stage, context):
-            return Made(stage, folder, manifest, fresh=False, reason="the model, its engine or the images changed")
+            return Made(
+                stage,
+                folder,
+                manifest,
+                fresh=False,
+                reason="the model, its engine, an own explainer or the images changed",
+            )
         check_files(folder, manifest)
         return Made(stage, folder, manifest, fresh=True, reason="")
 
@@ -171,6 +179,7 @@ class Run:
             "labels": classifier.labels,
             "model": model_digest(classifier) if stage.model else None,
             "engine": (self.settings.model.engine, self.settings.model.precision) if stage.engine else None,
+            "own": own_digests(self.settings, self.workspace.root) if "study.arms" in stage.settings else None,
             "images": None if stage.inputs else _listed(self.settings, self.workspace.root),
         }
         return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
