@@ -18,6 +18,7 @@ from bayesteach.stages.design import design
 from bayesteach.stages.embed import embed
 from bayesteach.stages.fit import fit
 from bayesteach.stages.highlight import highlight
+from bayesteach.stages.measure import Measures, measure
 from bayesteach.stages.own_tables import EXCLUDE, LESSONS, TRIALS
 from bayesteach.stages.teach import teach
 from bayesteach.store.manifest import Manifest, check_files
@@ -108,7 +109,7 @@ class Run:
 
     def make(self, until: str | None = None, remake: tuple[str, ...] = ()) -> Iterator[Made]:
         """Stage by stage what is missing, stale or to be remade, up to one of them; each is told of as it is done."""
-        context = self._context()
+        context = self.context()
         check_arms(self.settings, self.workspace.root)
         loaded: dict[str, Any] = {}
         with self.workspace.alone():
@@ -133,7 +134,7 @@ class Run:
 
     def status(self) -> Iterator[Made]:
         """What is there; a stage whose inputs are stale is stale."""
-        context = self._context()
+        context = self.context()
         stale: set[str] = set()
         for stage in STAGES:
             behind = [name for name in stage.inputs if name in stale]
@@ -143,6 +144,13 @@ class Run:
             if not state.fresh:
                 stale.add(stage.name)
             yield state
+
+    def measure(self) -> Measures:
+        """What a machine can tell of the explanations that are there."""
+        names = ("collect", "embed", "fit", "design", "teach", "highlight")
+        made: Iterator[Any] = (self.workspace.load(name, BY_NAME[name].output) for name in names)
+        with self.workspace.alone():
+            return measure(self.settings, self.context(), *made)
 
     def _state(self, stage: Stage, context: Context) -> Made:
         manifest = self.workspace.manifest(stage.name)
@@ -195,7 +203,8 @@ class Run:
             found[name] = sha256(file.read_bytes()).hexdigest()[:32] if file.is_file() else ""
         return found
 
-    def _context(self) -> Context:
+    def context(self) -> Context:
+        """What its stages work with."""
         settings, root = self.settings.model, self.workspace.root
 
         @cache

@@ -106,7 +106,7 @@ def chosen_by(name: str, choice: Choice) -> Examples:
             ids = choose(name, choice, probe, _pool(question), settings.teach.each, noise)
         except BadPool as error:
             return _refused(trial, str(error))
-        return _told(settings, question, ids)
+        return told(settings, question, ids)
 
     return explainer
 
@@ -295,10 +295,10 @@ def _own(settings: Settings, question: Question, chosen: Sequence[str]) -> Taugh
             else f"it has {len(chosen)} images, not {2 * settings.teach.each}"
         )
         raise BadStudy(f"lessons.csv: the lesson of trial {question.trial.trial} does not serve: {reason}.")
-    return _told(settings, question, chosen)
+    return told(settings, question, chosen)
 
 
-def _told(settings: Settings, question: Question, chosen: Sequence[str]) -> TaughtLesson:
+def told(settings: Settings, question: Question, chosen: Sequence[str]) -> TaughtLesson:
     """What these examples teach, whoever chose them."""
     pool = _pool(question)
     members = torch.tensor([[pool.ids.index(i) for i in chosen]])
