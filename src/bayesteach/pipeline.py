@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from bayesteach.artifacts import Measures
 from bayesteach.errors import BadSettings
 from bayesteach.settings import Settings
 from bayesteach.stages.arms import check_arms, own_digests
@@ -18,7 +19,7 @@ from bayesteach.stages.design import design
 from bayesteach.stages.embed import embed
 from bayesteach.stages.fit import fit
 from bayesteach.stages.highlight import highlight
-from bayesteach.stages.measure import Measures, measure
+from bayesteach.stages.measure import measure
 from bayesteach.stages.own_tables import EXCLUDE, LESSONS, TRIALS
 from bayesteach.stages.teach import teach
 from bayesteach.store.manifest import Manifest, check_files

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -12,8 +13,8 @@ from scipy.special import logit
 from scipy.stats import bootstrap
 
 from bayesteach.analysis.effects import spoken
-from bayesteach.analysis.figures import FAINT, INK, STYLE
-from bayesteach.artifacts import TRIAL_TYPES
+from bayesteach.analysis.figures import FAINT, INK, STYLE, save
+from bayesteach.artifacts import TRIAL_TYPES, Measures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,31 @@ OF_LESSONS: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "taught": lambda t: t["taught"],
 }
 _DRAWS = 2000
+
+
+def write(measures: Measures, folder: Path, seed: int = 0) -> tuple[Path, ...]:
+    """maps.csv and lessons.csv, a row each; means.csv; and both figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    maps, lessons = table_of(measures.maps), table_of(measures.lessons)
+    tables = {"maps": maps, "lessons": lessons, "means": all_means(maps, lessons, seed)}
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    figures = {"maps": maps_figure(maps, seed) if len(maps) else None}
+    figures |= {"lessons": lessons_figure(lessons, seed) if len(lessons) else None}
+    for name, figure in figures.items():
+        if figure is not None:
+            save(figure, folder, name)
+    return tuple(folder / f"{name}.csv" for name in tables)
+
+
+def all_means(maps: pd.DataFrame, lessons: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Both tables' means, one below the other."""
+    found = []
+    if len(maps):
+        found.append(means(maps, ("explainer", "trial_type"), OF_MAPS, seed))
+    if len(lessons):
+        found.append(means(lessons, ("explainer", "learner", "trial_type"), OF_LESSONS, seed))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def table_of(rows: Sequence[Any]) -> pd.DataFrame:

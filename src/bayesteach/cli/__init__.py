@@ -8,6 +8,7 @@ from bayesteach.cli.analyse import analyse
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.explain import explain
 from bayesteach.cli.init import init
+from bayesteach.cli.measure import measure
 from bayesteach.cli.power import power
 from bayesteach.cli.run import run, status
 
@@ -27,7 +28,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain, analyse, power):
+for command in (init, run, status, measure, explain, analyse, power):
     app.command()(command)
 
 
