@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesteach.analysis.formulas import PAPER, Formula, make_design, parse_all
+from bayesteach.analysis.defaults import PAPER
+from bayesteach.analysis.formulas import Formula, make_design, parse_all
 from bayesteach.analysis.simulate import PUBLISHED, simulate
 from bayesteach.errors import BadFormula
 
@@ -45,10 +46,10 @@ def test_variables_come_as_the_formula_names_them():
     )
 
 
-def test_unnamed_formulas_are_counted_and_none_is_the_papers():
+def test_unnamed_formulas_are_counted():
     texts = ["correct ~ arm + (1|participant)", "big: correct ~ arm*trial_type + (1|participant)"]
     assert [formula.name for formula in parse_all(texts)] == ["model 1", "big"]
-    assert parse_all([]) == PAPER
+    assert parse_all([]) == ()
 
 
 def test_levels_are_set_against_the_reference():

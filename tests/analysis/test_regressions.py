@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bayesteach.analysis.comparisons import Comparison, bootstrap_p, comparisons, comparisons_table, nested
-from bayesteach.analysis.formulas import PAPER, Formula
+from bayesteach.analysis.defaults import PAPER
+from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import coefficients_table, models_table, regress
 from bayesteach.analysis.simulate import paper_trials, simulate
 from bayesteach.errors import BadFormula, BadResponses

@@ -1,16 +1,17 @@
 """A whole analysis as a value: from responses and a plan to fits, tests, accuracies, effects and their sensitivity."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from bayesteach.analysis.accuracy import Accuracy, Resample, accuracy
 from bayesteach.analysis.bayes import Posterior, posterior
 from bayesteach.analysis.comparisons import Comparison, bootstrap_p, comparisons, comparisons_table
+from bayesteach.analysis.defaults import models_for
 from bayesteach.analysis.diagnostics import warnings_of
 from bayesteach.analysis.effects import effects_table
-from bayesteach.analysis.formulas import PAPER, Formula
+from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import Regression, Z, coefficients_table, regress
 from bayesteach.analysis.sample import Sample, Who, choose_sample
 from bayesteach.analysis.sensitivity import Variant, variants
@@ -25,7 +26,8 @@ Progress = Callable[[str, int, int], None]
 class Plan:
     """What is to be done: the models, who is analysed, and how uncertainty is found."""
 
-    formulas: tuple[Formula, ...] = PAPER
+    # None: what follows from what the conditions differ in; for the paper's design the paper's three.
+    formulas: tuple[Formula, ...] = ()
     who: Who = "completers"
     exclude: Mapping[str, str] = field(default_factory=dict)
     bootstrap: int = 2000
@@ -103,6 +105,7 @@ def analyse(
     plan = plan or Plan()
     if plan.bootstrap_lrt < 0:
         raise OutOfRange(f"bootstrap_lrt: found {plan.bootstrap_lrt}, expected 0 or more refits.")
+    plan = replace(plan, formulas=plan.formulas or models_for(responses))
     tell = progress or (lambda _what, _done, _of: None)
     sample = choose_sample(responses, plan.formulas, plan.who, plan.exclude)
     regressions = []

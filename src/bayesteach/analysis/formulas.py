@@ -28,7 +28,7 @@ _BARS = re.compile(r"\(([^()|]*)\|([^()]*)\)")
 _NAMED = re.compile(r"^\s*([A-Za-z][\w -]*?)\s*:\s*(?=[A-Za-z_]\w*\s*~)")
 _EXAMPLE = "correct ~ trial_type*saliency + (1|participant) + (1|category)"
 # The level that others are set against, where a column has it; else the first in alphabetical order.
-_FIRST = (*TRIAL_TYPES, *CONDITIONS)
+_FIRST = (*TRIAL_TYPES, *CONDITIONS, "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +93,8 @@ class Formula:
         return " + ".join([f"{self.outcome} ~ {self.fixed}", *(f"(1|{group})" for group in self.groups)])
 
 
-_GROUPS = ("participant", "category")
-PAPER = (
-    Formula("null", "correct", "trial_type", _GROUPS),
-    Formula("explanation", "correct", "trial_type + saliency + examples", _GROUPS),
-    Formula("interaction", "correct", "trial_type*saliency*examples", _GROUPS),
-)
-
-
 def parse_all(texts: Sequence[str]) -> tuple[Formula, ...]:
-    """Formulas as a user gives them, the paper's three where there are none; unnamed ones are counted."""
-    if not texts:
-        return PAPER
+    """Formulas as a user gives them; unnamed ones are counted."""
     formulas = tuple(Formula.parse(text, f"model {i}") for i, text in enumerate(texts, start=1))
     names = [formula.name for formula in formulas]
     twice = [name for name in names if names.count(name) > 1]
@@ -138,13 +128,21 @@ def level_order(level: str) -> tuple[int, str]:
 
 
 def with_levels(table: pd.DataFrame) -> pd.DataFrame:
-    """Text columns as categories, the reference first."""
+    """Text columns as categories, the reference first; those that are categories already keep their order."""
     text = {
-        name: pd.Categorical(table[name], categories=sorted(map(str, table[name].dropna().unique()), key=level_order))
+        name: pd.Categorical(table[name].astype(object), categories=_levels(table[name]))
         for name in table
         if not pd.api.types.is_numeric_dtype(table[name])
     }
     return table.assign(**text)
+
+
+def _levels(column: pd.Series) -> list[str]:
+    """The levels that are there."""
+    present = set(map(str, column.dropna().unique()))
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return [level for level in column.cat.categories if level in present]
+    return sorted(present, key=level_order)
 
 
 def make_design(formula: Formula, table: pd.DataFrame) -> Design:
