@@ -10,6 +10,7 @@ from bayesteach.cli.explain import explain
 from bayesteach.cli.init import init
 from bayesteach.cli.power import power
 from bayesteach.cli.run import run, status
+from bayesteach.cli.serve import serve
 
 app = typer.Typer(
     cls=OneMessage,
@@ -27,7 +28,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain, analyse, power):
+for command in (init, run, status, explain, serve, analyse, power):
     app.command()(command)
 
 

@@ -20,7 +20,7 @@ const { metafile } = await build({
   metafile: true,
   logLevel: "warning",
 });
-copyFileSync("src/check.png", join(OUT, "check.png"));
+for (const file of ["check.png", "icon.svg"]) copyFileSync(join("src", file), join(OUT, file));
 writeFileSync(join(OUT, "notices.txt"), notices(metafile.inputs));
 
 /** Name, version, licence and its text, of every package that has a file in the bundle. */

@@ -61,11 +61,18 @@ async function phase(main: HTMLElement, line: HTMLElement): Promise<void> {
     .flatMap((trial, done) => [...(breaks(session, first + done, done) ? [rest] : []), ask(trial, first + done)]);
   const jsPsych = initJsPsych({ display_element: main, default_iti: GAP });
   if (timeline.length > 0) {
-    await (session.simulate ? jsPsych.simulate(timeline, session.simulate) : jsPsych.run(timeline));
+    const simulated = simulation(session);
+    await (simulated ? jsPsych.simulate(timeline, simulated) : jsPsych.run(timeline));
     say(line, texts.saving);
   }
   await outbox.empty();
   document.querySelector<HTMLFormElement>("form#onward")?.submit();
+}
+
+/** In test mode `/go?simulate=visual` lets jsPsych's simulated participant take the phase on screen, `data-only` without a screen. */
+function simulation({ mode }: server.Session): "visual" | "data-only" | null {
+  const asked = new URLSearchParams(location.search).get("simulate");
+  return mode === "test" && (asked === "visual" || asked === "data-only") ? asked : null;
 }
 
 /** A break comes after so many trials of a phase, not at its start, nor where a person has just come back. */
@@ -102,7 +109,7 @@ function stop(main: HTMLElement, why: unknown, texts: server.Texts | null): void
   }
   console.error(why);
   if (texts === null) {
-    main.querySelector("[data-trouble]")?.removeAttribute("hidden");
+    main.querySelector("#trouble")?.removeAttribute("hidden");
     return;
   }
   const elsewhere = why instanceof server.Refused && why.status === 409;

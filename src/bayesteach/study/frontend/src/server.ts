@@ -48,14 +48,13 @@ export type Texts = Record<
 
 export interface Session {
   session: string;
+  mode: "live" | "test" | "simulated" | "preview";
   phase: Phase;
   csrf: string;
   total: number;
   next: number;
   resumed: boolean;
   break_every: number;
-  dir: "ltr" | "rtl";
-  simulate: "visual" | "data-only" | null;
   texts: Texts;
   legend: string | null;
   trials: Trial[];

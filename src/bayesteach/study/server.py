@@ -1,0 +1,92 @@
+"""A study's server: one process, or several that share nothing but the database."""
+
+import os
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from bayesteach.errors import BadStudy
+from bayesteach.settings import read_settings
+from bayesteach.study.app import make_app
+from bayesteach.study.database import connect, reachable
+from bayesteach.study.launch import existing, launch
+from bayesteach.study.materials import read_materials
+from bayesteach.study.serving import Serving
+from bayesteach.study.texts import write_texts
+
+# Where further processes, which start from nothing, find what they serve.
+_STUDY, _URL = "BAYESTEACH_SERVE_STUDY", "BAYESTEACH_SERVE_DATABASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A study that can be served: its materials are whole and its database is up to date."""
+
+    study: Path
+    url: str
+    serving: Serving
+    written: tuple[Path, ...]
+
+
+def prepare(study: Path, url: str, *, anew: bool = False) -> Ready:
+    """Write missing texts, read the materials, bring the database up to date, and lock."""
+    written = write_texts(study, read_settings(study).study.arms)
+    materials = read_materials(study)
+    database = connect(url)
+    reachable(database)
+    return Ready(study, url, Serving(database, materials, launch(database, materials, anew=anew)), tuple(written))
+
+
+def application() -> FastAPI:
+    """The app of a further process."""
+    study, url = Path(os.environ[_STUDY]), os.environ[_URL]
+    materials = read_materials(study)
+    database = connect(url)
+    return make_app(Serving(database, materials, existing(database, materials)))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The address, taken; one that is not to be had is refused."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host, port))
+    except OSError as error:
+        taken.close()
+        raise BadStudy(
+            f"serve: {host}:{port} cannot be used ({error.strerror}). Another server may be running: stop it, or say --port."
+        ) from None
+    return taken
+
+
+def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bool = False) -> None:
+    """Serve until stopped. No log of who asked for what: no addresses are kept."""
+    options = {
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        # Only the scheme matters to us; the address of the person is never read.
+        "proxy_headers": behind_proxy,
+        "forwarded_allow_ips": "*" if behind_proxy else None,
+        "timeout_graceful_shutdown": 10,
+        "lifespan": "off",
+    }
+    if workers == 1:
+        _run(uvicorn.Server(uvicorn.Config(make_app(ready.serving), **options)), at)  # type: ignore[arg-type]
+    else:
+        ready.serving.database.close()
+        os.environ[_STUDY], os.environ[_URL] = str(ready.study), ready.url
+        config = uvicorn.Config(f"{__name__}:application", factory=True, workers=workers, **options)  # type: ignore[arg-type]
+        uvicorn.supervisors.Multiprocess(config, uvicorn.Server(config).run, [at]).run()
+
+
+def _run(server: uvicorn.Server, at: socket.socket) -> None:
+    with suppress(KeyboardInterrupt):
+        server.run([at])
+    if not server.started:
+        raise BadStudy("serve: the server did not start. Run it again with --debug to see why.")
