@@ -51,7 +51,9 @@ class Study:
         table = simulate(effects, participants, paper_trials() if trials is None else trials, conditions)
         formulas = models_of(conditions, kinds=table["trial_type"].nunique() > 1)
         if len(formulas) < 2:
-            raise BadStudy("power: the conditions differ in nothing, so there is nothing to find. Give the arms factors.")
+            raise BadStudy(
+                "power: the conditions differ in nothing, so there is nothing to find. Give the arms factors."
+            )
         designs: list[Design] = [make_design(formula, table) for formula in formulas]
         largest = designs[-1]
         unknown = sorted(set(effects.coefficients) - set(largest.terms))

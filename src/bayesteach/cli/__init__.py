@@ -6,6 +6,7 @@ import typer
 
 from bayesteach.cli.analyse import analyse
 from bayesteach.cli.console import OneMessage
+from bayesteach.cli.demo import demo
 from bayesteach.cli.explain import explain
 from bayesteach.cli.export import export
 from bayesteach.cli.init import init
@@ -31,7 +32,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, measure, explain, serve, simulate, export, analyse, power):
+for command in (demo, init, run, status, measure, explain, serve, simulate, export, analyse, power):
     app.command()(command)
 
 
