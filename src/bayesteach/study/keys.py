@@ -16,8 +16,7 @@ class Keys:
 
     def sign(self, purpose: str, value: object) -> str:
         """A cookie's text: whoever changes it is found out."""
-        signed = URLSafeTimedSerializer(self.secret, salt=purpose).dumps(value)
-        return signed if isinstance(signed, str) else signed.decode()
+        return str(URLSafeTimedSerializer(self.secret, salt=purpose).dumps(value))
 
     def read(self, purpose: str, signed: str | None, seconds: int | None = None) -> Any:
         """What was signed; None if it was not, or longer ago than so many seconds."""

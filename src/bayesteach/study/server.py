@@ -8,6 +8,7 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
 
 from bayesteach.errors import BadStudy
 from bayesteach.settings import read_settings
@@ -82,7 +83,7 @@ def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bo
         ready.serving.database.close()
         os.environ[_STUDY], os.environ[_URL] = str(ready.study), ready.url
         config = uvicorn.Config(f"{__name__}:application", factory=True, workers=workers, **options)  # type: ignore[arg-type]
-        uvicorn.supervisors.Multiprocess(config, uvicorn.Server(config).run, [at]).run()
+        Multiprocess(config, [at]).run()
 
 
 def _run(server: uvicorn.Server, at: socket.socket) -> None:

@@ -143,6 +143,13 @@ def read_texts(study: Path, arms: Sequence[Arm]) -> Texts:
     )
 
 
+def title(study: Path) -> str:
+    """What the study is called."""
+    file = study / FOLDER / "study.toml"
+    said = _toml(_read(file), file) if file.exists() else {}
+    return str(said.get("title", tomllib.loads(_default("study.toml"))["title"]))
+
+
 def rendered(text: str) -> str:
     """Markdown as HTML, any HTML in it as text."""
     html: str = _MARKDOWN.render(text)
