@@ -89,10 +89,10 @@ export class WhichOfTwoPlugin implements JsPsychPlugin<Info> {
     });
     await Promise.all(decoded);
     shown.whole.classList.remove("waiting");
-    shown.whole.removeAttribute("aria-busy");
     scrollTo(0, 0);
-    shown.heading.focus({ preventScroll: true });
     const since = await painted();
+    shown.whole.removeAttribute("aria-busy");
+    shown.heading.focus({ preventScroll: true });
     return { shown: { ...shown, since }, load_ms: since - start };
   }
 }
