@@ -33,5 +33,5 @@ def tests_figure(simulated: pd.DataFrame, ours: Mapping[str, float]) -> Figure:
             axis.spines[["top", "right", "left"]].set_visible(False)
             axis.spines["bottom"].set_color(FAINT)
             axis.tick_params(colors=INK)
-            axis.legend(frameon=False, fontsize=8.5, loc="upper right")
+            axis.legend(frameon=False, fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
         return figure

@@ -16,7 +16,7 @@ from bayesteach.analysis.machine import write as write_measures
 from bayesteach.analysis.power_runs import simulate_power
 from bayesteach.analysis.simulate import PAPER_EFFECTS
 from bayesteach.demo.people import foresees
-from bayesteach.demo.story import write_story
+from bayesteach.demo.story import read_table, write_story
 from bayesteach.errors import BadStudy
 from bayesteach.pipeline import BY_NAME, STAGES, Run
 from bayesteach.recipes import shortcuts, write_study
@@ -161,7 +161,7 @@ def find_out(demo: Demo, watch: Watch) -> str:
 
         found = analyse(read_responses(demo.answers), Plan(published=True, seed=demo.seed), told)
         report.write(found, folder, f"bayesteach analyse {demo.answers} --published --seed {demo.seed}")
-    tests = pd.read_csv(folder / "comparisons.csv")
+    tests = read_table(folder / "comparisons.csv")
     return "; ".join(
         f"{row.model} against {row.against} χ²({row.df}) = {row.chi2:.1f}" for row in tests[:2].itertuples()
     )

@@ -23,16 +23,18 @@ from bayesteach.analysis.simulate import PAPER_EFFECTS, PUBLISHED, PUBLISHED_TES
 from bayesteach.analysis.tables import Row, Table, interval, number, percent, stars
 from bayesteach.artifacts import TRIAL_TYPES, Features, Hidden, Panel, Posterior, Stimuli, Trials
 from bayesteach.demo.figures import tests_figure
+from bayesteach.explain.explanation import LEAST, NOISE
 from bayesteach.pipeline import BY_NAME
 from bayesteach.settings import read_settings
 from bayesteach.stages.collect import Collected
 from bayesteach.store.workspace import Workspace
 
 # Pictures are shown at this side, and kept at twice that for fine screens.
-_SIDE = 150
+_SIDE = 140
 _QUALITY = 84
 # How many categories the strip of pictures shows.
-_STRIP = 8
+_STRIP = 7
+PUBLISHED_PEOPLE = 160
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +64,11 @@ def write_story(folder: Path, file: Path, people: int, seed: int) -> Path:
     return unfinished.replace(file)
 
 
+def read_table(file: Path) -> pd.DataFrame:
+    """A table of ours; only an empty cell is missing: a model may be called null."""
+    return pd.read_csv(file, keep_default_na=False, na_values=[""])
+
+
 def chi2_of(simulations: pd.DataFrame) -> pd.DataFrame:
     """Both likelihood-ratio statistics of every simulated study: a column for each larger model."""
     return pd.DataFrame(
@@ -75,7 +82,7 @@ def _read(folder: Path) -> Made:
         name: workspace.load(name, BY_NAME[name].output) for name in ("embed", "fit", "design", "compose")
     }
     analysis = {
-        name: pd.read_csv(folder / "analysis" / f"{name}.csv") for name in ("coefficients", "comparisons", "accuracy")
+        name: read_table(folder / "analysis" / f"{name}.csv") for name in ("coefficients", "comparisons", "accuracy")
     }
     from bayesteach.vision.shortcuts import LABELS  # noqa: PLC0415 — the drawing code, for its names alone
 
@@ -89,8 +96,8 @@ def _read(folder: Path) -> Made:
         coefficients=analysis["coefficients"].query("model == 'interaction'").reset_index(drop=True),
         comparisons=analysis["comparisons"],
         cells=analysis["accuracy"],
-        simulations=pd.read_csv(folder / "studies" / "simulations.csv"),
-        means=pd.read_csv(folder / "measures" / "means.csv"),
+        simulations=read_table(folder / "studies" / "simulations.csv"),
+        means=read_table(folder / "measures" / "means.csv"),
     )
 
 
@@ -112,6 +119,8 @@ def _context(made: Made, people: int, seed: int) -> dict[str, Any]:
         "strip": _strip(made),
         "judged": _judged(made.posterior),
         "examples": [_example(made, kind) for kind in reversed(TRIAL_TYPES)],
+        "noisy": percent(float(np.mean([_error(row) > NOISE for row in made.stimuli.hidden]))),
+        "published_people": PUBLISHED_PEOPLE,
         "legend": _data(made.stimuli.pictures["legend"]),
         "maps_figure": _svg(made.folder / "measures" / "maps.svg"),
         "lessons_figure": _svg(made.folder / "measures" / "lessons.svg"),
@@ -172,13 +181,13 @@ def _strip(made: Made) -> list[dict[str, Any]]:
 
 
 def _example(made: Made, kind: str) -> dict[str, Any]:
-    """The trial of this type in the first category of the alphabet: nobody chose it for its looks."""
+    """The trial of this type whose map has the least error: what maps look like where there is something to see."""
     pairs = [
         (shown, hidden)
         for shown, hidden in zip(made.stimuli.shown, made.stimuli.hidden, strict=True)
         if shown.kind == "trial" and hidden.trial_type == kind
     ]
-    shown, hidden = min(pairs, key=lambda pair: pair[1].category)
+    shown, hidden = min(pairs, key=lambda pair: _error(pair[1]))
     panel = shown.panels["both"]
     return {
         "kind": spoken(kind),
@@ -190,6 +199,12 @@ def _example(made: Made, kind: str) -> dict[str, Any]:
         "truth": hidden.category,
         "numbers": _numbers(hidden),
     }
+
+
+def _error(hidden: Hidden) -> float:
+    """The share of error in a probe's map; all of it where too few masks are worth anything to tell."""
+    worth, noise = (float(hidden.covariates[name] or 0) for name in ("effective_samples", "map_noise"))
+    return noise if worth >= LEAST else 1.0
 
 
 def _groups(stimuli: Stimuli, panel: Panel) -> list[dict[str, Any]]:
@@ -350,7 +365,7 @@ def _coefficients(made: Made) -> tuple[Table, Sequence[str]]:
 
 
 def _found_sds(folder: Path) -> dict[str, str]:
-    row = pd.read_csv(folder / "analysis" / "models.csv").set_index("model").loc["interaction"]
+    row = read_table(folder / "analysis" / "models.csv").set_index("model").loc["interaction"]
     return {group: number(float(row[f"sd_{group}"])) for group in ("participant", "category")}
 
 

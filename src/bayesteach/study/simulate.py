@@ -260,7 +260,9 @@ class DatabaseDoor:
             session = sessions.load(connection, self.code, to_change=True)
             if session is None:
                 return
-            taken = take(connection, self.here.rules, session, _answer(session.step, index, choice, rt), self.here.clock())
+            taken = take(
+                connection, self.here.rules, session, _answer(session.step, index, choice, rt), self.here.clock()
+            )
         if not isinstance(taken, Taken):
             raise BadStudy(f"simulate: the answer {index} of {self.code} was refused.")
 
