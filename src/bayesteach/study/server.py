@@ -57,6 +57,7 @@ def listen(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((host, port))
+        taken.listen(2048)  # whoever comes before the server is ready waits for it
     except OSError as error:
         taken.close()
         raise BadStudy(
