@@ -15,7 +15,18 @@ class Server:
     """`bayesteach serve` on a port of its own; what it prints is kept."""
 
     def __init__(self, folder: Path, url: str, port: int, *options: str) -> None:
-        command = [sys.executable, "-m", "bayesteach", "serve", str(folder), "--database", url, "--port", str(port), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "bayesteach",
+            "serve",
+            str(folder),
+            "--database",
+            url,
+            "--port",
+            str(port),
+            *options,
+        ]
         # A group of its own: kill -9 takes all its processes, as a machine that loses power does.
         self.process = subprocess.Popen(
             command,

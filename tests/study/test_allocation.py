@@ -71,7 +71,8 @@ def test_many_threads_at_once(here):
 def test_many_processes_at_once(here, folder, url):
     context = multiprocessing.get_context("spawn")
     with context.Pool(3) as pool:
-        arms = sum(pool.starmap(arrive_in_a_process, [(folder, url, 8)] * 3), [])
+        shares = pool.starmap(arrive_in_a_process, [(folder, url, 8)] * 3)
+    arms = [arm for share in shares for arm in share]
     assert Counter(arms) == dict.fromkeys(here.materials.arms, 6)
     assert len(held(here)) == 24
 

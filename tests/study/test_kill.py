@@ -42,7 +42,9 @@ class Remembering(HttpDoor):
 def live(door, here, number):
     """Until the server dies, or to the end."""
     try:
-        for _ in person(door, here, Behaviour(lambda *_: number % 2 == 0, lambda _: 0.0), number, random.Random(number)):
+        for _ in person(
+            door, here, Behaviour(lambda *_: number % 2 == 0, lambda _: 0.0), number, random.Random(number)
+        ):
             time.sleep(0.002)
     except httpx.HTTPError:
         return
