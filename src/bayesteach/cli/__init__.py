@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from bayesteach.cli.analyse import analyse
+from bayesteach.cli.backup import backup, restore
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.demo import demo
 from bayesteach.cli.explain import explain
@@ -32,7 +33,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (demo, init, run, status, measure, explain, serve, simulate, export, analyse, power):
+for command in (demo, init, run, status, measure, explain, serve, backup, restore, simulate, export, analyse, power):
     app.command()(command)
 
 
