@@ -25,15 +25,15 @@ def page() -> str:
 def _head() -> Iterator[str]:
     yield "# Reference"
     yield ""
-    yield "Written from the code by `make reference`: the [commands](#commands), what [study.toml](#studytoml) can say, the [stages](#stages) and"
-    yield "their [artifacts](#artifacts), and the [errors](#errors)."
+    yield "Written from the code by `make reference`: the [commands](#commands), what [study.toml](#studytoml) can say, the"
+    yield "[stages](#stages) and their [artifacts](#artifacts), and the [errors](#errors)."
     yield ""
 
 
 def _commands() -> Iterator[str]:
     yield "## Commands"
     yield ""
-    yield "An error is one message and exit code 2; `bayesteach --debug COMMAND …` shows where it came from. Ctrl-C is exit code 130."
+    yield "An error is one message and exit code 2; `bayesteach --debug COMMAND …` shows where it came from. Ctrl-C is 130."
     yield ""
     whole: Any = get_command(app)
     for name, command in whole.commands.items():
@@ -66,7 +66,13 @@ def _kind(annotation: Any) -> str:
 def _told(parameter: Any) -> str:
     said = getattr(parameter, "help", None) or ""
     default = parameter.default
-    shown = default is not None and default is not False and default != () and not callable(default) and "default:" not in said
+    shown = (
+        default is not None
+        and default is not False
+        and default != ()
+        and not callable(default)
+        and "default:" not in said
+    )
     words = f" Default: `{default}`." if shown and not parameter.required else ""
     needed = " Required." if parameter.required else ""
     return f"{said}{words}{needed}".strip()
@@ -77,7 +83,9 @@ def _settings() -> Iterator[str]:
     yield ""
     yield "`bayesteach init` writes them all with their meaning; `--set section.key=value` says one on the command line."
     yield ""
-    tops = [name for name, field in Settings.model_fields.items() if not _section(field.annotation) and name != "source"]
+    tops = [
+        name for name, field in Settings.model_fields.items() if not _section(field.annotation) and name != "source"
+    ]
     yield from _table("At the top", "", Settings, tops)
     yield from _table("[[source]]", "source.", Source, list(Source.model_fields))
     for name, field in Settings.model_fields.items():
@@ -124,11 +132,16 @@ def _stages() -> Iterator[str]:
 def _artifacts() -> Iterator[str]:
     yield "## Artifacts"
     yield ""
-    yield "Frozen values. On disk: rows are `NAME.parquet`, tensors `tensors.safetensors`, values inside a folder of their own, all else"
-    yield "`facts.json`; `manifest.json` comes last, and says what they were made from. Stimuli are `stimuli.json` and `pictures/`."
+    yield "Frozen values. On disk: rows are `NAME.parquet`, tensors `tensors.safetensors`, values inside a folder of their own,"
+    yield "all else `facts.json`; `manifest.json` comes last, and says what they were made from. Stimuli are `stimuli.json` and"
+    yield "`pictures/`."
     yield ""
     outputs = {stage.output for stage in STAGES}
-    known = [value for value in vars(artifacts).values() if isinstance(value, type) and hasattr(value, "__dataclass_fields__")]
+    known = [
+        value
+        for value in vars(artifacts).values()
+        if isinstance(value, type) and hasattr(value, "__dataclass_fields__")
+    ]
     for kind in dict.fromkeys([*outputs_in_order(outputs), *(k for k in known if k.__module__ == artifacts.__name__)]):
         yield f"### {kind.__name__}"
         yield ""
@@ -142,7 +155,9 @@ def _artifacts() -> Iterator[str]:
 
 def outputs_in_order(outputs: set[type]) -> list[Any]:
     """What stages make and other rooms define, in the order of the stages."""
-    return [stage.output for stage in STAGES if stage.output in outputs and stage.output.__module__ != artifacts.__name__]
+    return [
+        stage.output for stage in STAGES if stage.output in outputs and stage.output.__module__ != artifacts.__name__
+    ]
 
 
 def _errors() -> Iterator[str]:
@@ -159,7 +174,11 @@ def _type(hint: Any) -> str:
         return f"numbers, `{dims.strip() or 'one'}`"
     if get_origin(hint) is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is Ellipsis:
         return f"rows of `{getattr(get_args(hint)[0], '__name__', get_args(hint)[0])}`"
-    return f"`{getattr(hint, '__name__', str(hint)) if not get_args(hint) else str(hint).replace('typing.', '').replace('collections.abc.', '')}`"
+    if get_args(hint):
+        return (
+            f"`{str(hint).replace('typing.', '').replace('collections.abc.', '').replace('bayesteach.artifacts.', '')}`"
+        )
+    return f"`{getattr(hint, '__name__', hint)}`"
 
 
 def _prose(text: str) -> str:

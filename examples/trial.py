@@ -1,4 +1,4 @@
-"""A trial as participants of each condition see it: python examples/trial.py STUDY OUT.png. The one whose map has the least error."""
+"""A trial with its map and lesson, the one whose map has the least error: python examples/trial.py STUDY OUT.png."""
 
 import io
 import sys
