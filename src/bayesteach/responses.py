@@ -6,8 +6,10 @@ where there are any `condition` (or `arm`), `trial`, `target`, `completed`, `pra
 What conditions differ in can be told by a table of arms: `condition`, and a column for each factor of the design.
 """
 
+import codecs
 import csv
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -95,10 +97,11 @@ def require(table: pd.DataFrame, columns: tuple[str, ...], source: str) -> None:
     """The table has these columns."""
     missing = [name for name in columns if name not in table]
     if missing:
-        word = "column" if len(missing) == 1 else "columns"
+        word = "is no column" if len(missing) == 1 else "are no columns"
+        like = next((name for name in map(str, table) if name.lower() == missing[0].lower()), "NAME")
         raise BadResponses(
-            f"{source}: there is no {word} {', '.join(missing)}. Found: {_list(table)}. "
-            f"If it has another name, say so: --column {missing[0]}=NAME."
+            f"{source}: there {word} {', '.join(missing)}. Found: {_list(table)}. "
+            f"If it has another name, say so: --column {missing[0]}={like}."
         )
 
 
@@ -150,14 +153,32 @@ def _read(file: Path) -> pd.DataFrame:
     if not file.is_file():
         raise BadResponses(f"responses: there is no {file}. Pass {ACCEPTED}.")
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        encoding = _encoding(file)
+        with file.open(encoding=encoding, newline="") as stream:
             header = stream.readline()
+            said = header.startswith("sep=")  # Excel's own first line
+            header = stream.readline() if said else header
         separator = max(",;\t", key=header.count)
         names = [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
-        table = pd.read_csv(
-            file, sep=separator, dtype=str, keep_default_na=False, na_values=list(MISSING), encoding="utf-8-sig"
-        )
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header: nothing is cut off
+            table = pd.read_csv(
+                file,
+                sep=separator,
+                dtype=str,
+                keep_default_na=False,
+                na_values=list(MISSING),
+                encoding=encoding,
+                skiprows=int(said),
+                index_col=False,
+            )
+    except (
+        UnicodeError,
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        pd.errors.EmptyDataError,
+        csv.Error,
+    ) as error:
         reason = " ".join(str(error).split())
         raise BadResponses(f"{file} cannot be read as a table ({reason}). Save it as CSV in UTF-8.") from None
     twice = [name for name in names if names.count(name) > 1]
@@ -167,6 +188,12 @@ def _read(file: Path) -> pd.DataFrame:
         raise BadResponses(f"{file}: found no row that fits its header. Pass a file with one row an answer.")
     table.columns = pd.Index(names)
     return table.astype(object).where(table.notna(), None)
+
+
+def _encoding(file: Path) -> str:
+    """UTF-8, or UTF-16 where the file begins as Excel's Unicode text does."""
+    with file.open("rb") as stream:
+        return "utf-16" if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _renamed(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

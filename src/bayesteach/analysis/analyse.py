@@ -16,7 +16,7 @@ from bayesteach.analysis.regressions import Regression, Z, coefficients_table, r
 from bayesteach.analysis.sample import Sample, Who, choose_sample
 from bayesteach.analysis.sensitivity import Variant, variants
 from bayesteach.analysis.simulate import PUBLISHED
-from bayesteach.errors import OutOfRange
+from bayesteach.errors import BadFormula, BadResponses, OutOfRange
 from bayesteach.responses import Responses
 
 Progress = Callable[[str, int, int], None]
@@ -111,7 +111,10 @@ def analyse(
     regressions = []
     for i, formula in enumerate(plan.formulas):
         tell("regressions", i, len(plan.formulas))
-        regressions.append(regress(formula, sample.table))
+        try:
+            regressions.append(regress(formula, sample.table))
+        except (BadFormula, BadResponses) as error:
+            raise type(error)(f"{error}{_dropped(sample)}") from None
     tests = comparisons(regressions)
     main = max(regressions, key=lambda regression: len(regression.terms))
     tell("cell means", 0, 1)
@@ -132,6 +135,17 @@ def analyse(
         effects=effects_table(main, sample.table),
         variants=other,
         posterior=posterior(main, plan.seed) if plan.bayes else None,
+    )
+
+
+def _dropped(sample: Sample) -> str:
+    """That people are missing, where what is missing may be theirs."""
+    dropped = int(sample.flow["dropped_out"].sum())
+    if not dropped or sample.who == "everyone":
+        return ""
+    return (
+        f" Of {int(sample.flow['started'].sum())} people {dropped} count as dropped out: {sample.rule} --who everyone keeps "
+        "them."
     )
 
 

@@ -25,7 +25,7 @@ from bayesteach.errors import BadFormula
 from bayesteach.responses import CONDITIONS, TRIAL_TYPES
 
 _BARS = re.compile(r"\(([^()|]*)\|([^()]*)\)")
-_NAMED = re.compile(r"^\s*([A-Za-z][\w -]*?)\s*:\s*(?=[A-Za-z_]\w*\s*~)")
+_NAMED = re.compile(r"^\s*([A-Za-z][\w -]*?)\s*:\s*(?=(?:[A-Za-z_]\w*|`[^`]+`)\s*~)")
 _EXAMPLE = "correct ~ trial_type*saliency + (1|participant) + (1|category)"
 # The level that others are set against, where a column has it; else the first in alphabetical order.
 _FIRST = (*TRIAL_TYPES, *CONDITIONS, "none")
@@ -47,18 +47,19 @@ class Formula:
         if own:
             name, text = own[1], text[own.end() :]
         outcome, tilde, right = (part.strip() for part in text.partition("~"))
-        if not tilde or not outcome.isidentifier():
+        outcome = _column(outcome)
+        if not tilde or not outcome:
             raise BadFormula(
                 f"formula: found {text.strip()!r}, expected an outcome, ~, and what explains it, as in {_EXAMPLE}."
             )
         bars = _BARS.findall(right)
         for effect, group in bars:
-            if effect.strip() != "1" or not group.strip().isidentifier():
+            if effect.strip() != "1" or not _column(group):
                 raise BadFormula(
                     f"formula: found ({effect}|{group}), expected random intercepts only, as in (1|participant). "
                     "Make one column of what identifies a group."
                 )
-        groups = tuple(dict.fromkeys(group.strip() for _, group in bars))
+        groups = tuple(dict.fromkeys(_column(group) for _, group in bars))
         if not 1 <= len(groups) <= 3:
             raise BadFormula(
                 f"formula: found {len(groups)} random intercepts in {text.strip()!r}, expected one to three, as in "
@@ -90,7 +91,17 @@ class Formula:
         return Formula(name, self.outcome, self.fixed, tuple(groups))
 
     def __str__(self) -> str:
-        return " + ".join([f"{self.outcome} ~ {self.fixed}", *(f"(1|{group})" for group in self.groups)])
+        return " + ".join([f"{_quoted(self.outcome)} ~ {self.fixed}", *(f"(1|{_quoted(group)})" for group in self.groups)])
+
+
+def _column(text: str) -> str:
+    """A column's name, in backticks if it is no plain word; nothing where it is neither."""
+    quoted = re.fullmatch(r"\s*`([^`]+)`\s*", text)
+    return quoted[1] if quoted else text.strip() if text.strip().isidentifier() else ""
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
 
 
 def parse_all(texts: Sequence[str]) -> tuple[Formula, ...]:

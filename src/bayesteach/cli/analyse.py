@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     data: Annotated[
-        Path | None, typer.Argument(help="Responses: a CSV, or a Psych-DS folder.", metavar="DATA", show_default=False)
+        str | None, typer.Argument(help="Responses: a CSV, or a Psych-DS folder.", metavar="DATA", show_default=False)
     ] = None,
     formula: Annotated[
         list[str] | None,
@@ -112,6 +112,7 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     from bayesteach.analysis.report import write  # noqa: PLC0415
     from bayesteach.responses import read_responses  # noqa: PLC0415
 
+    to.mkdir(parents=True, exist_ok=True)  # before the work, not after it
     responses = read_responses(data, _columns(column or []), arms)
     with progress() as bar:
         task = bar.add_task("reading", total=None)
