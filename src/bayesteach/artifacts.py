@@ -94,7 +94,11 @@ class Posterior:
     @property
     def summary(self) -> str:
         """What a run says of it."""
-        heads = "; ".join(f"{row.head} head top-1 {row.top1:.1%}, log loss {row.log_loss:.3f}" for row in self.judged)
+        heads = "; ".join(
+            f"{row.head} head top-1 {row.top1:.1%}, top-5 {row.top5:.1%}, log loss {row.log_loss:.3f}, "
+            f"calibration error {row.calibration_error:.3f}"
+            for row in self.judged
+        )
         return f"{heads} on {self.judged[0].images} held-out images; shrinkage {self.head.shrinkage:g}"
 
 
