@@ -13,9 +13,9 @@ PAGE = Path(__file__).parent.parent / "docs" / "settings.md"
 _HEAD = """\
 # Every setting
 
-What `study.toml` can say, and `--set section.key=value` of `bayesteach init`, `run` and `status` too. `bayesteach init` writes all of
-it as comments. The last column is what `preset = "paper"` sets where it differs from the default; [the paper's numbers](paper.md) has
-the reasons. This page is made from `src/bayesteach/settings.py` by `python -m tests.settings_page`.
+What `study.toml` can say, and `--set section.key=value` of `bayesteach init`, `run` and `status` too. `bayesteach init` writes it
+all as comments. The last column is what `preset = "paper"` sets where that differs from the default; [the paper's
+numbers](paper.md) has the reasons. This page is made from `src/bayesteach/settings.py` by `python -m tests.settings_page`.
 """
 
 
@@ -39,7 +39,13 @@ def _table(prefix: str, kind: type[Section], *, plain: bool) -> str:
         default = field.get_default(call_default_factory=True)
         paper = PAPER.get(prefix.rstrip("."), {}).get(name) if plain else None
         shown = "" if default is PydanticUndefined else "the four" if name == "arms" else _code(default)
-        cells = (f"`{prefix}{name}`", field.description, _values(field.annotation), shown, "" if paper is None else _code(paper))
+        cells = (
+            f"`{prefix}{name}`",
+            field.description,
+            _values(field.annotation),
+            shown,
+            "" if paper is None else _code(paper),
+        )
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

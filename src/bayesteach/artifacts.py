@@ -99,7 +99,11 @@ class Posterior:
             f"calibration error {row.calibration_error:.3f}"
             for row in self.judged
         )
-        return f"{heads} on {self.judged[0].images} held-out images; shrinkage {self.head.shrinkage:g}"
+        few = self.head.images < 10 * self.head.mean.shape[1]
+        scarce = (
+            f"; N = {self.head.images:,.0f} is below ten a feature: say fit.images if the head saw more" if few else ""
+        )
+        return f"{heads} on {self.judged[0].images} held-out images; shrinkage {self.head.shrinkage:g}{scarce}"
 
 
 @dataclass(frozen=True, slots=True)

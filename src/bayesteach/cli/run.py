@@ -70,7 +70,9 @@ def status(study: StudyFolder, preset: Preset = None, change: Change = None) -> 
     settings = read_settings(study, change or (), preset)
     model = settings.model
     out.print(
-        escape(f"{model.name}, {model.geometry} geometry, engine {model.engine} {model.precision}, {settings.preset} preset")
+        escape(
+            f"{model.name}, {model.geometry} geometry, engine {model.engine} {model.precision}, {settings.preset} preset"
+        )
     )
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")

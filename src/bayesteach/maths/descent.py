@@ -39,7 +39,8 @@ class AveragedDescent:
     ) -> "AveragedDescent":
         """For so many steps from `start`, on batches of so many features like these.
 
-        The loss bends at most by λ + ½ ‖E z zᵀ‖, and a batch's by up to λ + ½ max ‖z‖² / batch more: the step is half of one over that.
+        The loss bends at most by λ + ½ ‖E z zᵀ‖, and that of a batch by up to ½ max ‖z‖² / batch more: the step is half of one
+        over the sum.
         """
         checks.sizes("features", features, "images", start.shape[1])
         checks.some("images", len(features))
