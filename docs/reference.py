@@ -1,6 +1,5 @@
 """Writes docs/reference.md from the code: every command, setting and artifact. `make reference` runs it, a test checks it."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -81,38 +80,20 @@ def _told(parameter: Any) -> str:
 def _settings() -> Iterator[str]:
     yield "## study.toml"
     yield ""
-    yield "`bayesteach init` writes them all with their meaning; `--set section.key=value` says one on the command line."
+    yield "[Settings](settings.md) has them all with their meaning, values and defaults:"
     yield ""
-    tops = [
-        name for name, field in Settings.model_fields.items() if not _section(field.annotation) and name != "source"
-    ]
-    yield from _table("At the top", "", Settings, tops)
-    yield from _table("[[source]]", "source.", Source, list(Source.model_fields))
+    for title, kind in (("at the top", Settings), ("[[source]]", Source), ("[[study.arms]]", Arm)):
+        names = [name for name, field in kind.model_fields.items() if not _section(field.annotation)]
+        yield f"- {title}: {', '.join(f'`{name}`' for name in names)}"
     for name, field in Settings.model_fields.items():
-        kind = _section(field.annotation)
-        if kind is not None:
-            yield from _table(f"[{name}]", f"{name}.", kind, [key for key in kind.model_fields if key != "arms"])
-    yield from _table("[[study.arms]]", "study.arms.", Arm, list(Arm.model_fields))
+        section = _section(field.annotation)
+        if section is not None:
+            yield f"- [{name}]: {', '.join(f'`{name}.{key}`' for key in section.model_fields)}"
+    yield ""
 
 
 def _section(kind: Any) -> type[BaseModel] | None:
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
-
-
-def _table(title: str, prefix: str, kind: type[BaseModel], names: list[str]) -> Iterator[str]:
-    yield f"### {title}"
-    yield ""
-    if prefix and kind.__doc__:
-        yield _prose(kind.__doc__)
-        yield ""
-    yield "| setting | default | |"
-    yield "|---|---|---|"
-    for name in names:
-        field = kind.model_fields[name]
-        known = None if field.is_required() else field.get_default(call_default_factory=True)
-        default = "" if known is None else f"`{json.dumps(known, default=str)}`"
-        yield f"| `{prefix}{name}` | {_cell(default)} | {_cell(field.description or '')} |"
-    yield ""
 
 
 def _stages() -> Iterator[str]:

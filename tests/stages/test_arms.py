@@ -1,186 +1,104 @@
-"""Arms by other explainers than ours: they run, keep one colour scale, and say what is wrong before hours of work."""
+"""Conditions and explainers: whatever arms a study names are composed, and a new explainer is a function in a table."""
 
-import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from bayesteach import Classifier
-from bayesteach.artifacts import Lessons, MapOf, SaliencyMaps, Stimuli
-from bayesteach.errors import BadSettings, BadStudy
-from bayesteach.pipeline import BY_NAME, Run
-from bayesteach.stages import arms as module
-from bayesteach.stages.attributed import on_one_scale
-from bayesteach.stages.chosen import choose
+from bayesteach.artifacts import Stimuli, TaughtLesson
+from bayesteach.errors import BadSettings
+from bayesteach.pipeline import BY_NAME
+from bayesteach.stages import highlight as maps_of
+from bayesteach.stages import teach as lessons_of
+from bayesteach.stages.compose import Composed
+from bayesteach.stages.explainers import Maps
 from bayesteach.store.workspace import Workspace
-from bayesteach.vision.overlay import SPAN
 from tests import small_study
-from tests.stages.questions import world
-
-PAGE = Path(__file__).parents[2] / "docs" / "explainers.md"
-OTHERS = [
-    {"name": "control", "factors": {"map": "none"}},
-    {"name": "teaching", "probe": "expected_mask", "examples": "lesson", "factors": {"map": "expected_mask"}},
-    {"name": "cam", "probe": "grad_cam", "examples": "random_examples", "factors": {"map": "grad_cam"}},
-    {"name": "hiding", "probe": "occlusion", "factors": {"map": "occlusion"}},
-    {"name": "mine", "probe": "mine:gradient", "examples": "mine:nearest", "factors": {"map": "gradient"}},
-]
+from tests.small_study import make
 
 
-def own_file() -> str:
-    """mine.py as the page has it."""
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    return code
+@pytest.fixture
+def study(finished, tmp_path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "study"))
 
 
-def arm(**named: str) -> dict[str, object]:
-    return {"name": "a", "factors": {}, **named}
+def composed(folder: Path, *arms: dict[str, object]) -> Stimuli:
+    make(folder, small_study.settings(study={"arms": arms}))
+    return Workspace(folder).load("compose", Composed).stimuli
 
 
-@pytest.fixture(scope="module")
-def told():
-    return small_study.settings(study={"arms": OTHERS}, teach={"threshold": 0.3})
+def test_one_arm_is_a_study(study):
+    stimuli = composed(study, {"name": "maps", "probe": "expected_mask", "factors": {"maps": 1}})
+    assert [arm.name for arm in stimuli.arms] == ["maps"]
+    lessons = Workspace(study).load("teach", BY_NAME["teach"].output)
+    assert (lessons.lessons, lessons.refused) == ((), ())
+    for shown, hidden in zip(stimuli.shown, stimuli.hidden, strict=True):
+        assert set(shown.panels) == {"maps"}
+        assert shown.panels["maps"].overlay is not None
+        assert shown.panels["maps"].groups == ()
+        assert "posterior" not in hidden.covariates
+        assert "map_noise" in hidden.covariates
+    gallery = (study / "artifacts" / "compose" / "gallery.html").read_text("utf-8")
+    assert "after the lesson" not in gallery
 
 
-@pytest.fixture(scope="module")
-def study(finished, told, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("arms") / "study"
-    shutil.copytree(finished, folder)
-    (folder / "mine.py").write_text(own_file())
-    small_study.make(folder, told)
-    return folder
-
-
-def load(study: Path, stage: str):
-    return Workspace(study).load(stage, BY_NAME[stage].output)
-
-
-def test_the_page_of_twenty_lines_has_twenty_lines():
-    assert len([line for line in own_file().splitlines() if line.strip()]) <= 20
-
-
-def test_every_arm_shows_what_it_names(study):
-    stimuli: Stimuli = load(study, "compose").stimuli
-    assert [one.name for one in stimuli.arms] == [one["name"] for one in OTHERS]
-    for shown in stimuli.shown:
-        overlays = {name: panel.overlay for name, panel in shown.panels.items()}
-        assert overlays["control"] is None
-        assert len({stimuli.pictures[name] for name in overlays.values() if name}) == 4
-        assert shown.panels["hiding"].groups == ()
-        assert [group.heading for group in shown.panels["cam"].groups] == list(shown.options)
-        assert all(len(group.overlays) == 2 for group in shown.panels["mine"].groups)
-
-
-def test_whoever_chose_them_examples_are_of_the_two_classes_and_tell_what_they_teach(study):
-    lessons: Lessons = load(study, "teach")
-    labels = {seen.id: seen.label for seen in load(study, "design").pool}
-    trials = {trial.trial: trial for trial in load(study, "design").trials}
-    by_name = {
-        name: {row.trial: row for row in lessons.lessons if row.explainer == name}
-        for name in ("lesson", "random_examples", "mine:nearest")
+def test_three_arms_of_one_factor(study):
+    stimuli = composed(
+        study,
+        {"name": "nothing", "factors": {"explanation": "none"}},
+        {"name": "maps", "probe": "expected_mask", "factors": {"explanation": "maps"}},
+        {"name": "lessons", "examples": "lesson", "factors": {"explanation": "lessons"}},
+    )
+    assert {arm.name: dict(arm.factors) for arm in stimuli.arms} == {
+        name: {"explanation": level} for name, level in (("nothing", "none"), ("maps", "maps"), ("lessons", "lessons"))
     }
-    assert by_name["random_examples"].keys() == trials.keys()
-    for rows in by_name.values():
-        for row in rows.values():
-            assert {labels[i] for i in row.targets} == {trials[row.trial].target}
-            assert {labels[i] for i in row.alternatives} == {trials[row.trial].alternative}
-    taught = {name: np.mean([row.taught for row in rows.values()]) for name, rows in by_name.items()}
-    assert taught["lesson"] > taught["random_examples"]
+    # No arm shows both, so no example has a map.
+    maps = Workspace(study).load("highlight", BY_NAME["highlight"].output)
+    assert {row.image for row in maps.of} == {hidden.covariates["probe"] for hidden in stimuli.hidden}
+    for shown in stimuli.shown:
+        assert [group.overlays for group in shown.panels["lessons"].groups] == [(), ()]
 
 
-def test_the_columns_of_the_analysis_name_the_explainer(study):
-    covariates = load(study, "compose").stimuli.hidden[0].covariates
-    assert {"taught", "random_examples_taught", "mine_nearest_taught", "effective_samples"} <= set(covariates)
-    assert not {name for name in covariates if name.startswith("grad_cam")}
+def test_a_study_without_explanations_needs_neither_lessons_nor_maps(study):
+    stimuli = composed(study, {"name": "control"})
+    assert len(stimuli.pictures) == len(stimuli.shown) + 1
 
 
-def test_an_own_explainer_that_changes_is_asked_again_alone(study, told, tmp_path):
-    folder = Path(shutil.copytree(study, tmp_path / "study"))
-    before = {file.name for file in (folder / "units" / "maps").rglob("*.safetensors")}
-    (folder / "mine.py").write_text(own_file().replace(".abs()", ""))
-    states = {made.stage.name: made for made in Run(Workspace(folder), told).status()}
-    assert states["design"].fresh
-    assert "own explainer" in states["highlight"].reason
-    assert "highlight" in [name for name, made in small_study.make(folder, told).items() if not made.fresh]
-    after = {file.name for file in (folder / "units" / "maps").rglob("*.safetensors")}
-    changed = len([row for row in load(folder, "highlight").of if row.explainer == "mine:gradient"])
-    assert 0 < len(after - before) <= changed
+def test_a_new_explainer_is_a_function_in_a_table(study, monkeypatch):
+    """Two explainers of each kind side by side, the second ones made here."""
+
+    def first_ones(settings, context, question) -> TaughtLesson:
+        trial, half = question.trial, settings.teach.each
+        sides = [
+            tuple(seen.id for seen in question.pool if seen.label == label)[:half]
+            for label in (trial.target, trial.alternative)
+        ]
+        return TaughtLesson(trial.trial, "", *sides, prior=0.5, posterior=0.6, taught=0.4, rank=1, candidates=1)
+
+    def flat(settings, context, photo, labels) -> Maps:
+        size = (len(labels), *context.classifier().geometry.size)
+        ones = torch.ones(len(labels), dtype=torch.float64)
+        return Maps(torch.full(size, 0.2), torch.zeros(size), 7 * ones, 0 * ones)
+
+    monkeypatch.setitem(lessons_of.EXAMPLES, "first", first_ones)
+    monkeypatch.setitem(maps_of.MAPS, "flat", flat)
+    stimuli = composed(
+        study,
+        {"name": "taught", "probe": "expected_mask", "examples": "lesson", "factors": {"by": "us"}},
+        {"name": "other", "probe": "flat", "examples": "first", "factors": {"by": "them"}},
+    )
+    for shown, hidden in zip(stimuli.shown, stimuli.hidden, strict=True):
+        ours, theirs = shown.panels["taught"], shown.panels["other"]
+        assert stimuli.pictures[ours.overlay] != stimuli.pictures[theirs.overlay]
+        assert [len(group.overlays) for group in theirs.groups] == [2, 2]
+        assert hidden.covariates["first_taught"] == 0.4
+        assert hidden.covariates["flat_effective_samples"] == 7
+        assert {"taught", "effective_samples"} <= set(hidden.covariates)
+    maps = Workspace(study).load("highlight", BY_NAME["highlight"].output)
+    assert {row.explainer for row in maps.of} == {"expected_mask", "flat"}
 
 
-def test_one_factor_for_all_maps_of_a_method():
-    rng = torch.Generator().manual_seed(0)
-    sizes = torch.tensor([0.01, 5.0, 1.0, 2.0])[:, None, None]
-    values = sizes * torch.randn(4, 20, 20, generator=rng)
-    rows = tuple(MapOf(f"{i}", 0, name, 1.0, 0.0) for i, name in enumerate(("cam", "cam", "expected_mask", "cam")))
-    found = on_one_scale(SaliencyMaps(rows, values, values), frozenset({"cam", "absent"})).departures
-    cam = [0, 1, 3]
-    factors = (found[cam] / values[cam]).flatten()
-    assert float(factors.std()) < 1e-4 * float(factors.mean())
-    assert np.quantile(found[cam].abs().numpy(), 0.99) == pytest.approx(SPAN, rel=1e-5)
-    assert torch.equal(found[2], values[2])
-
-
-def test_maps_of_nothing_stay_nothing():
-    nothing = torch.zeros(1, 4, 4)
-    found = on_one_scale(SaliencyMaps((MapOf("a", 0, "cam", 1.0, 0.0),), nothing, nothing), frozenset({"cam"}))
-    assert torch.equal(found.departures, nothing)
-
-
-@pytest.mark.parametrize(
-    ("named", "words"),
-    [
-        ({"probe": "grad_cm"}, ["grad_cm", "expected_mask, grad_cam, occlusion"]),
-        ({"examples": "randm"}, ["randm", "lesson, random_examples"]),
-        ({"probe": "nowhere:map"}, ["nowhere.py", "no module 'nowhere'"]),
-        ({"probe": "mine:grdient"}, ["mine has no function 'grdient'"]),
-        ({"probe": "broken:map"}, ["broken cannot be imported", "ZeroDivisionError"]),
-        ({"probe": "lacks:map"}, ["imports not_there, which is not installed"]),
-    ],
-)
-def test_an_arm_that_cannot_explain_is_refused_before_any_work(named, words, tmp_path):
-    (tmp_path / "mine.py").write_text(own_file())
-    (tmp_path / "broken.py").write_text("1 / 0")
-    (tmp_path / "lacks.py").write_text("import not_there")
-    with pytest.raises(BadSettings) as refused:
-        next(Run(Workspace(tmp_path), small_study.settings(study={"arms": [arm(**named)]})).make())
-    for word in words:
-        assert word in str(refused.value)
-
-
-def test_a_missing_extra_is_said_before_any_work(monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "installed", lambda: False)
-    with pytest.raises(BadSettings, match=r"pip install 'bayesteach\[captum\]'"):
-        next(Run(Workspace(tmp_path), small_study.settings(study={"arms": [arm(probe="occlusion")]})).make())
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("return pixels", r"shape \(3, .*one finite number for each"),
-        ("return pixels[0] / 0", "values that are not finite"),
-        ("raise KeyError('oh')", "failed .KeyError: 'oh'"),
-    ],
-)
-def test_a_map_that_is_none_is_named(body, words, study, tmp_path):
-    folder = Path(shutil.copytree(study, tmp_path / "study"))
-    (folder / "bad.py").write_text(f"def map(classifier, pixels, label):\n    {body}\n")
-    with pytest.raises(BadStudy, match=words):
-        small_study.make(folder, small_study.settings(study={"arms": [arm(probe="bad:map")]}))
-
-
-@pytest.mark.parametrize("places", [(0, 1), (0, 0, 30, 31), (30, 31, 0, 1), (0, 1, 30, 999)])
-def test_a_choice_that_is_none_is_named(places):
-    scene = world(classes=2)
-    from bayesteach import Pool  # noqa: PLC0415
-
-    ids = [[row.id for row in scene.trials.pool if row.label == label] for label in (0, 1)]
-    pool = Pool.of(*(scene.features.of(side).double() for side in ids), *ids)
-    with pytest.raises(BadStudy, match="expected 2 different images of the target"):
-        choose("mine:odd", lambda *_: places, pool.features[0, 0], pool, 2, torch.Generator())
-
-
-def test_a_classifier_is_all_that_an_attribution_needs():
-    assert {"backbone", "head", "normalised"} <= set(dir(Classifier))
+def test_maps_that_nobody_makes_are_refused(study):
+    with pytest.raises(BadSettings, match="'magic', expected one of expected_mask"):
+        composed(study, {"name": "a", "probe": "magic"})
