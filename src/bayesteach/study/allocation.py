@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from bayesteach.study.database import launches, participants, slots
 
@@ -77,7 +78,7 @@ def is_full(connection: Connection, launch: int, wanted: int | None, lease: time
 
 def _first_free(
     connection: Connection, pool: Pool, moment: datetime, arm: str | None = None
-) -> Row[tuple[object, ...]] | None:
+) -> Any:
     gone: ColumnElement[bool] = and_(participants.c.finished_at.is_(None), participants.c.seen_at < moment - pool.lease)
     query = (
         select(slots)
@@ -91,7 +92,7 @@ def _first_free(
     return connection.execute(query).first()
 
 
-def _give(connection: Connection, place: Row[tuple[object, ...]], participant: int) -> None:
+def _give(connection: Connection, place: Any, participant: int) -> None:
     same = [slots.c[name] == getattr(place, name) for name in ("launch", "mode", "block", "place")]
     connection.execute(update(slots).where(*same).values(participant=participant))
 

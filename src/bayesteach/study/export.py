@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, Connection, Row, and_, func, select
+from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, Connection, and_, func, select
 
 from bayesteach.errors import BadStudy
 from bayesteach.study import psychds
@@ -46,7 +46,7 @@ class Exported:
 class _Launch:
     """What an export needs to know of a launch: its factors by arm, and the covariates of its trials."""
 
-    row: Row[Any]
+    row: Any
     factors: Mapping[str, Mapping[str, str]]
     names: tuple[str, ...]
     covariates: tuple[str, ...]
@@ -107,7 +107,7 @@ def trials(connection: Connection, chosen: _Launch, mode: str) -> Iterator[dict[
         yield _trial(row, chosen)
 
 
-def _trial(row: Row[Any], chosen: _Launch) -> dict[str, Cell]:
+def _trial(row: Any, chosen: _Launch) -> dict[str, Cell]:
     picked = row.asked_right if row.answers_choice else row.asked_left
     arm = row.participants_arm
     factors = chosen.factors.get(arm, {}) if row.answers_phase == "trials" else {}

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from bayesteach.study import allocation, plan
 from bayesteach.study.database import answers, asked, comprehension, demographics, participants, recruits
@@ -291,7 +291,7 @@ def _change(connection: Connection, session: Session, **values: Any) -> Session:
     return _session(connection.execute(query).one())
 
 
-def _session(row: Row[Any]) -> Session:
+def _session(row: Any) -> Session:
     return Session(
         id=row.id,
         code=row.code,
