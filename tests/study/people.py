@@ -13,6 +13,7 @@ from bayesteach.study.serving import Serving
 def body(index: int, choice: int = 0, **changes: Any) -> dict[str, Any]:
     """An answer as the runner posts it."""
     return {
+        "phase": "trials",
         "index": index,
         "attempt": str(uuid.uuid4()),
         "choice": choice,
@@ -39,7 +40,9 @@ class Browser:
 
     def post(self, path: str, **fields: str) -> Any:
         answer = self.client.post(path, data={"csrf": self.csrf, **fields})
-        return self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
+        return (
+            self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
+        )
 
     def _see(self, answer: Any) -> Any:
         self.html = answer.text
@@ -66,7 +69,7 @@ class Browser:
     def answer_all(self, choice: int = 0) -> None:
         whole = self.session()
         for index in range(whole["next"], whole["total"]):
-            assert self.send(body(index, choice), whole["csrf"]).json() == {"next": index + 1}
+            assert self.send(body(index, choice, phase=whole["phase"]), whole["csrf"]).json() == {"next": index + 1}
 
     def understand(self, right: bool = True) -> Any:
         questions = self.serving.materials.texts.comprehension
