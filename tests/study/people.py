@@ -40,9 +40,7 @@ class Browser:
 
     def post(self, path: str, **fields: str) -> Any:
         answer = self.client.post(path, data={"csrf": self.csrf, **fields})
-        return (
-            self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
-        )
+        return self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
 
     def _see(self, answer: Any) -> Any:
         self.html = answer.text

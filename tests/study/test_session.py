@@ -295,17 +295,7 @@ def test_pages_carry_no_inline_script_or_style(local, visit):
     browser = visit()
     pages = [browser.get(path).text for path in ("/", "/device", "/consent", "/declined", "/nowhere")]
     browser.agree()
-    for step in (
-        "instructions",
-        "practice",
-        "comprehension",
-        "arm",
-        "trials",
-        "demographics",
-        "debrief",
-        "saving",
-        "done",
-    ):
+    for step in ("instructions", "practice", "comprehension", "arm", "trials", "demographics", "debrief", "saving", "done"):
         pages.append(browser.to(step).html)
     for page in pages:
         assert not re.search(r"<script(?![^>]* src=)", page)
