@@ -109,7 +109,7 @@ function stop(main: HTMLElement, why: unknown, texts: server.Texts | null): void
     location.replace("/go");
     return;
   }
-  console.error(why);
+  if (status !== 409) console.error(why);
   if (texts === null) {
     main.querySelector("#trouble")?.removeAttribute("hidden");
     return;
