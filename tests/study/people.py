@@ -40,7 +40,9 @@ class Browser:
 
     def post(self, path: str, **fields: str) -> Any:
         answer = self.client.post(path, data={"csrf": self.csrf, **fields})
-        return self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
+        return (
+            self._see(self.client.get(answer.headers["location"])) if answer.status_code == 303 else self._see(answer)
+        )
 
     def _see(self, answer: Any) -> Any:
         self.html = answer.text
@@ -69,7 +71,7 @@ class Browser:
         for index in range(whole["next"], whole["total"]):
             assert self.send(body(index, choice, phase=whole["phase"]), whole["csrf"]).json() == {"next": index + 1}
 
-    def understand(self, right: bool = True) -> Any:
+    def understand(self, *, right: bool = True) -> Any:
         questions = self.serving.materials.texts.comprehension
         wrong = {q.name: str(q.answer % len(q.options) + 1) for q in questions}
         return self.post("/go/comprehension", **({q.name: str(q.answer) for q in questions} if right else wrong))

@@ -37,15 +37,15 @@ def postgres() -> Iterator[str]:
         if user is not None:
             shutil.chown(folder, user)
         port, data = free_port(), folder / "data"
-        run = {"check": True, "user": user, "cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        subprocess.run([place / "initdb", "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8"], **run)
+        run = {"user": user, "cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        subprocess.run([place / "initdb", "-D", data, "-U", "tester", "-A", "trust", "-E", "UTF8"], check=True, **run)
         options = f"-p {port} -h 127.0.0.1 -k {folder} -c max_connections=200"
         log = folder / "log"
-        subprocess.run([place / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], **run)
+        subprocess.run([place / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], check=True, **run)
         try:
             yield f"postgresql://tester@127.0.0.1:{port}"
         finally:
-            subprocess.run([place / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **run)
+            subprocess.run([place / "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=False, **run)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

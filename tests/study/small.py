@@ -36,7 +36,9 @@ def stimuli(practice: int = 1, attention: int = 2, seed: int = 0) -> Stimuli:
     rng = random.Random(seed)
     album = _Album(rng)
     kinds = [("trial", category, kind) for category in CATEGORIES for kind in TRIAL_TYPES]
-    kinds += [("practice", "ant", "standard_correct")] * practice + [("attention", "bee", "standard_correct")] * attention
+    kinds += [("practice", "ant", "standard_correct")] * practice + [
+        ("attention", "bee", "standard_correct")
+    ] * attention
     rng.shuffle(kinds)
     shown, hidden = [], []
     arms = Settings().study.arms
@@ -54,7 +56,13 @@ def stimuli(practice: int = 1, attention: int = 2, seed: int = 0) -> Stimuli:
             for arm in arms
         }
         shown.append(Shown(name, kind, options, album.add(), panels))
-        covariates = {"confidence": rng.random(), "prior": 0.5, "posterior": rng.random(), "taught": rng.random(), "source": "val"}
+        covariates = {
+            "confidence": rng.random(),
+            "prior": 0.5,
+            "posterior": rng.random(),
+            "taught": rng.random(),
+            "source": "val",
+        }
         hidden.append(Hidden(name, target, alternative, category, trial_type, covariates))
     album.pictures["legend"] = album.pictures[album.add()]
     told = tuple(Arm(arm.name, {key: str(level) for key, level in arm.factors.items()}) for arm in arms)

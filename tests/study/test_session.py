@@ -6,6 +6,7 @@ import uuid
 import pytest
 from sqlalchemy import func, select
 
+from bayesteach.study import sessions
 from bayesteach.study.database import answers, asked, audit, demographics, participants, recruits, slots
 from tests.study import small
 from tests.study.conftest import browsers
@@ -295,8 +296,7 @@ def test_pages_carry_no_inline_script_or_style(local, visit):
     browser = visit()
     pages = [browser.get(path).text for path in ("/", "/device", "/consent", "/declined", "/nowhere")]
     browser.agree()
-    for step in ("instructions", "practice", "comprehension", "arm", "trials", "demographics", "debrief", "saving", "done"):
-        pages.append(browser.to(step).html)
+    pages += [browser.to(step).html for step in sessions.STEPS]
     for page in pages:
         assert not re.search(r"<script(?![^>]* src=)", page)
         assert not re.search(r"<style| style=| on[a-z]+=|javascript:", page)

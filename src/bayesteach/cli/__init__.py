@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from bayesteach.cli.analyse import analyse
+from bayesteach.cli.backup import backup, restore
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.explain import explain
 from bayesteach.cli.export import export
@@ -30,7 +31,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain, serve, simulate, export, analyse, power):
+for command in (init, run, status, explain, serve, backup, restore, simulate, export, analyse, power):
     app.command()(command)
 
 

@@ -27,6 +27,9 @@ def serve(
     behind_proxy: Annotated[  # noqa: FBT002
         bool, typer.Option("--behind-proxy", help="A proxy before it speaks HTTPS: believe X-Forwarded-Proto.")
     ] = False,
+    new_password: Annotated[  # noqa: FBT002
+        bool, typer.Option("--new-password", help="Print a new password for the researcher's page.")
+    ] = False,
     new_launch: Annotated[  # noqa: FBT002
         bool, typer.Option("--new-launch", help="The materials changed on purpose: begin again with the new ones.")
     ] = False,
@@ -39,7 +42,7 @@ def serve(
     """
     with err.status("Reading the study"):
         from bayesteach.study.database import default_url  # noqa: PLC0415 — torch takes a second
-        from bayesteach.study.server import listen, prepare, scripts_are_there  # noqa: PLC0415
+        from bayesteach.study.server import listen, password, prepare, scripts_are_there  # noqa: PLC0415
         from bayesteach.study.server import serve as run  # noqa: PLC0415
 
         scripts_are_there()
@@ -53,6 +56,12 @@ def serve(
     shown = "localhost" if host in everywhere else host
     base = f"http://{shown}:{at.getsockname()[1]}"
     out.print(f"Participants  {base}/  (try it: {base}/?mode=test)", soft_wrap=True)
+    out.print(f"Researcher    {base}/researcher", soft_wrap=True)
+    shown_once = password(ready.serving, anew=new_password)
+    if shown_once is not None:
+        out.print(
+            f"              name researcher, password [bold]{escape(shown_once)}[/] (shown this once: write it down)"
+        )
     out.print(f"Answers       {escape(ready.serving.database.place)}", soft_wrap=True)
     out.print("[dim]Ctrl-C stops the server; nothing is lost.[/]")
     run(ready, at, workers, behind_proxy=behind_proxy)

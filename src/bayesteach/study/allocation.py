@@ -76,9 +76,7 @@ def is_full(connection: Connection, launch: int, wanted: int | None, lease: time
     return (taken or 0) >= wanted
 
 
-def _first_free(
-    connection: Connection, pool: Pool, moment: datetime, arm: str | None = None
-) -> Any:
+def _first_free(connection: Connection, pool: Pool, moment: datetime, arm: str | None = None) -> Any:
     gone: ColumnElement[bool] = and_(participants.c.finished_at.is_(None), participants.c.seen_at < moment - pool.lease)
     query = (
         select(slots)

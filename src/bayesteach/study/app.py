@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from bayesteach.study import api, pages
+from bayesteach.study import api, pages, researcher
 from bayesteach.study.security import Guarded
 from bayesteach.study.serving import Instead, Serving
 
@@ -23,6 +23,7 @@ def make_app(here: Serving) -> FastAPI:
     app.state.serving = here
     app.include_router(pages.router)
     app.include_router(api.router)
+    app.include_router(researcher.router)
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(Guarded)
     app.add_exception_handler(Instead, _instead)

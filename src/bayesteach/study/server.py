@@ -16,6 +16,7 @@ from bayesteach.study.app import STATIC, make_app
 from bayesteach.study.database import connect, reachable
 from bayesteach.study.launch import existing, launch
 from bayesteach.study.materials import read_materials
+from bayesteach.study.researchers import FIRST, first_password, new_password
 from bayesteach.study.serving import Serving
 from bayesteach.study.texts import write_texts
 
@@ -25,7 +26,7 @@ _STUDY, _URL = "BAYESTEACH_SERVE_STUDY", "BAYESTEACH_SERVE_DATABASE"
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A study that can be served: its materials are whole and its database is up to date."""
+    """A study that can be served: its materials are whole, its database is up to date, and missing texts are written."""
 
     study: Path
     url: str
@@ -40,6 +41,12 @@ def prepare(study: Path, url: str, *, anew: bool = False) -> Ready:
     database = connect(url)
     reachable(database)
     return Ready(study, url, Serving(database, materials, launch(database, materials, anew=anew)), tuple(written))
+
+
+def password(serving: Serving, *, anew: bool = False) -> str | None:
+    """The researcher's password, if there was none, or if another is wanted: it can be shown this once only."""
+    with serving.database.write() as connection:
+        return new_password(connection, FIRST) if anew else first_password(connection)
 
 
 def application() -> FastAPI:
@@ -57,6 +64,7 @@ def listen(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((host, port))
+        taken.listen(2048)  # whoever comes before the server is ready waits for it
     except OSError as error:
         taken.close()
         raise BadStudy(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import httpx
 import uvicorn
@@ -46,6 +46,7 @@ class Question:
     hidden: Hidden
 
 
+@runtime_checkable
 class Door(Protocol):
     """How a person meets the study."""
 
