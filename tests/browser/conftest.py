@@ -1,10 +1,8 @@
 """A served study, a browser, and people before it."""
 
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.person import Person, Server
+from tests.study.server import server as server_process
 
 People = Callable[..., Person]
 
@@ -25,19 +24,11 @@ def browser() -> Iterator[Browser]:
         yield playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
 
 
-def serve(study: Path) -> Iterator[Server]:
+@contextmanager
+def serving(study: Path) -> Iterator[Server]:
     """The command itself, on a port that is free."""
-    command = [sys.executable, "-m", "bayesteach", "serve", str(study), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        said = ""
-        for line in process.stdout or ():
-            said += line
-            if "Ctrl-C" in line:
-                break
-        found = re.search(r"http://localhost:(\d+)", said)
-        assert found, said
-        yield Server(f"http://127.0.0.1:{found[1]}", study)
-        process.terminate()
+    with server_process(study, f"sqlite:///{study / 'study.db'}", 0) as process:
+        yield Server(process.base, study, process.said)
 
 
 @pytest.fixture(scope="package")
@@ -47,7 +38,8 @@ def server(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     settings = study / "study.toml"
     told = settings.read_text().replace("# break_every = 25", "break_every = 5")
     settings.write_text(told.replace("# trials_per_person =", "trials_per_person = 7"))
-    yield from serve(study)
+    with serving(study) as served:
+        yield served
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ KEYS = ("f", "j")
 
 @dataclass
 class Server:
-    """A study that is served, and its database."""
+    """A study that is served, what the command said, and its database."""
 
     base: str
     study: Path
+    said: str
 
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"file:{self.study / 'study.db'}?mode=ro", uri=True)) as connection:

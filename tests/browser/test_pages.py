@@ -1,12 +1,13 @@
 """Every page, at the width of a phone and of a desk: no axe violations, nothing beyond the edge, nothing inline."""
 
+import re
 import shutil
 from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.conftest import People, serve
+from tests.browser.conftest import People, serving
 from tests.browser.person import PAINTED, Person, Server
 
 RULES = {
@@ -110,6 +111,33 @@ def test_a_stale_window_is_accessible_too(person: Person) -> None:
     accessible(person)
 
 
+def test_every_page_of_a_researcher(people: People, server: Server) -> None:
+    """By day and by night."""
+    found = re.search(r"name researcher, password (\S+)", server.said)
+    assert found, server.said
+    for scheme in ("light", "dark"):
+        person = people(color_scheme=scheme)
+        person.open("/researcher/login")
+        accessible(person)
+        person.page.fill("[name=name]", "researcher")
+        person.page.fill("[name=password]", "wrong")
+        person.press("Log in")
+        person.page.wait_for_selector("[role=alert]")
+        accessible(person)
+        person.page.fill("[name=name]", "researcher")
+        person.page.fill("[name=password]", found[1])
+        person.press("Log in")
+        person.page.wait_for_selector("h2:text('People')")
+        accessible(person)
+    # One trial of one arm, as its people see it.
+    person.page.select_option("[name=arm]", "both")
+    person.page.select_option("[name=trial]", index=1)
+    person.press("Preview")
+    person.page.wait_for_selector(PAINTED)
+    assert person.page.locator(".examples img").count() == 8
+    assert "never count" in person.page.locator(".test").inner_text()
+
+
 def test_a_browser_that_cannot_show_pictures_is_told(person: Person) -> None:
     person.page.route("**/static/check.png", lambda route: route.fulfill(body=b"no picture"))
     person.open("/device")
@@ -132,7 +160,8 @@ def leftward(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     words = study / "texts" / "study.toml"
     told = words.read_text("utf-8").replace('dir = "ltr"', 'dir = "rtl"').replace('lang = "en"', 'lang = "ar"')
     words.write_text(told, "utf-8")
-    yield from serve(study)
+    with serving(study) as served:
+        yield served
 
 
 @pytest.mark.verify
