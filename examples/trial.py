@@ -3,9 +3,10 @@
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from PIL import Image
 
 from bayesteach.artifacts import Hidden, Shown, Stimuli
@@ -22,7 +23,8 @@ def main(study: Path, to: Path) -> None:
     shown, hidden = min(known, key=lambda pair: error(pair[1]))
     mpl.rcParams["font.family"] = "DejaVu Sans"
     figure = Figure(figsize=(10, 4.1), dpi=100, layout="constrained")
-    probe, first, second = figure.subfigures(1, 3, wspace=0.03)
+    parts: Any = figure.subfigures(1, 3, wspace=0.03)
+    probe, first, second = parts
     draw(probe, f"Which did the AI answer:\n{shown.options[0]} or {shown.options[1]}?", pictures(stimuli, shown))
     for side, group in zip((first, second), shown.panels["both"].groups, strict=True):
         rows = [[stimuli.pictures[name] for name in names] for names in (group.images, group.overlays)]
@@ -41,7 +43,7 @@ def pictures(stimuli: Stimuli, shown: Shown) -> list[list[bytes]]:
     return [[stimuli.pictures[shown.probe]], [stimuli.pictures[overlay]]]
 
 
-def draw(part: "mpl.figure.SubFigure", title: str, rows: list[list[bytes]]) -> None:
+def draw(part: SubFigure, title: str, rows: list[list[bytes]]) -> None:
     part.suptitle(title, fontsize=11)
     axes = part.subplots(2, len(rows[0]), squeeze=False)
     for line, row in zip(axes, rows, strict=True):
