@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from PIL import Image
@@ -20,9 +21,8 @@ METHODS = {"grad_cam": grad_cam, "occlusion": occlusion}
 
 def main(study: Path, to: Path) -> None:
     workspace = Workspace(study)
-    trials, collected, maps = (
-        workspace.load(name, BY_NAME[name].output) for name in ("design", "collect", "highlight")
-    )
+    loaded: list[Any] = [workspace.load(name, BY_NAME[name].output) for name in ("design", "collect", "highlight")]
+    trials, collected, maps = loaded
     classifier = Run(workspace, read_settings(study)).context().classifier()
     asked = [trial for trial in trials.trials if (trial.probe, trial.target, "expected_mask") in maps.places][:TRIALS]
     photos = [collected.entries[trial.probe].photo(study) for trial in asked]
@@ -46,7 +46,7 @@ def main(study: Path, to: Path) -> None:
             rows.append(tinted(crop, box, source.departures[place], source.doubts[place]))
         for row, picture in enumerate(rows):
             sheet.paste(picture.resize((SIDE, SIDE), Image.Resampling.LANCZOS), (SIDE * column, SIDE * row))
-    sheet.save(to, optimize=True)
+    sheet.quantize(256).save(to, optimize=True)
     print(f"{to}: {len(asked)} trials")
 
 
