@@ -76,7 +76,9 @@ def test_excels_unicode_text_and_its_first_line(tmp_path):
     file = tmp_path / "excel.txt"
     file.write_bytes("\r\n".join([HEADER, *ROWS]).replace(",", "\t").encode("utf-16"))
     assert read_responses(file).table.shape == (3, 7)
-    file.write_bytes("\r\n".join(["sep=;", HEADER.replace(",", ";"), *(row.replace(",", ";") for row in ROWS)]).encode())
+    file.write_bytes(
+        "\r\n".join(["sep=;", HEADER.replace(",", ";"), *(row.replace(",", ";") for row in ROWS)]).encode()
+    )
     assert list(read_responses(file).table["participant"]) == ["007", "007", "008"]
 
 
@@ -131,7 +133,10 @@ def test_a_table_in_memory_is_the_table_on_disk(written):
         ([HEADER, "p,c,t,2,0,1"], "saliency is '2', expected 0 or 1"),
         ([HEADER, ",c,t,0,0,1"], "1 rows have no participant, the first is row 1"),
         ([HEADER], "no row that fits its header"),
-        (["PARTICIPANT,correct", "p,1"], "there is no column participant. Found: PARTICIPANT, correct. If it has another name"),
+        (
+            ["PARTICIPANT,correct", "p,1"],
+            "there is no column participant. Found: PARTICIPANT, correct. If it has another name",
+        ),
         (["PARTICIPANT,correct", "p,1"], "--column participant=PARTICIPANT"),
         ([HEADER, "p,c,t,yess,0,1", "q,c,t,yes,0,1"], "saliency is 'yess', expected 0 or 1"),
         (["a,a,b", "1,2,3"], "two columns are called 'a'"),

@@ -101,7 +101,10 @@ def test_bad_input_is_one_message_and_exit_code_2(run, data, words, message):
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("analyse", "formula column study who exclude bootstrap resample bootstrap-lrt bayes published seed preregister out"),
+        (
+            "analyse",
+            "formula column study who exclude bootstrap resample bootstrap-lrt bayes published seed preregister out",
+        ),
         ("power", "participants effects simulations trials study seed workers out"),
     ],
 )

@@ -99,7 +99,9 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
 
         if data is not None:
             raise typer.BadParameter("--preregister is for before there are data: leave DATA out.")
-        out.print(f"The plan → {escape(str(write_preregistration(plan, to, participants, power, arms)))}", soft_wrap=True)
+        out.print(
+            f"The plan → {escape(str(write_preregistration(plan, to, participants, power, arms)))}", soft_wrap=True
+        )
         return
     if participants is not None or power is not None:
         raise typer.BadParameter("--participants and --power belong to --preregister.")

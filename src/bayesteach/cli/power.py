@@ -28,7 +28,9 @@ def power(
     ] = None,
     study: Annotated[
         Path | None,
-        typer.Option(help="A study folder, for its [[study.arms]]. [default: the paper's four conditions]", metavar="DIR"),
+        typer.Option(
+            help="A study folder, for its [[study.arms]]. [default: the paper's four conditions]", metavar="DIR"
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same studies.", min=0)] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes at once. [default: all cores]", min=1)] = None,
