@@ -91,7 +91,9 @@ def test_three_explainers_are_analysed_without_a_word(tmp_path):
     )  # fmt: skip
     assert [test.df for test in found.tests][:2] == [2, 4]
     assert list(found.effects["explanation"].unique()) == ["explainer expected_mask", "explainer rise"]
-    assert found.effects.set_index(["explanation", "trial_type"]).loc[("explainer rise", "standard_correct"), "p"] < 0.05
+    assert (
+        found.effects.set_index(["explanation", "trial_type"]).loc[("explainer rise", "standard_correct"), "p"] < 0.05
+    )
 
 
 def study(tmp_path, text=STUDY):

@@ -6,8 +6,8 @@ import pytest
 from scipy.special import expit
 
 from bayesteach.analysis.analyse import Plan, analyse
-from bayesteach.analysis.effects import effects_table, in_100, population, readings, spoken
 from bayesteach.analysis.defaults import PAPER
+from bayesteach.analysis.effects import effects_table, in_100, population, readings, spoken
 from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import regress
 from bayesteach.analysis.sensitivity import sensitivity_table, variants

@@ -38,6 +38,22 @@ def test_random_intercepts_are_split_off_wherever_they_stand():
     assert Formula.parse("correct ~ (1|participant)").fixed == "1"
 
 
+def test_names_that_are_no_words_stand_in_backticks():
+    formula = Formula.parse("odd one: `was it right?` ~ `sal map` + (1|`person id`)")
+    assert formula == Formula("odd one", "was it right?", "`sal map`", ("person id",))
+    assert formula.columns == ("was it right?", "sal map", "person id")
+    assert Formula.parse(str(formula), "odd one") == formula
+    table = pd.DataFrame({"was it right?": [0.0, 1, 1], "sal map": [0.0, 1, 0], "person id": ["p", "q", "p"]})
+    assert make_design(formula, table).terms == ("(Intercept)", "sal map")
+
+
+def test_levels_keep_an_order_that_they_have():
+    arm = pd.Categorical(["b", "a", "c"], categories=["c", "x", "b", "a"])
+    table = pd.DataFrame({"correct": [0.0, 1, 1], "arm": arm, "participant": ["p", "q", "r"]})
+    design = make_design(Formula.parse("correct ~ arm + (1|participant)"), table)
+    assert design.terms == ("(Intercept)", "arm[b]", "arm[a]")
+
+
 def test_variables_come_as_the_formula_names_them():
     assert Formula.parse("correct ~ trial_type*saliency*examples + (1|p)").variables == (
         "trial_type",

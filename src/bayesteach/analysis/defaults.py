@@ -41,16 +41,21 @@ PAPER = models(GRADED)
 def models_for(responses: Responses) -> tuple[Formula, ...]:
     """The models of these responses: a factor, or a trial type, that does not vary in them is left out."""
     table, _ = trials_of(responses.table)
-    factors = [name for name in factors_of(responses) if name not in table or table[name].nunique() > 1]
+    factors = [name for name in factors_of(responses) if name not in table or varies(table[name])]
     known = [name for name in factors if name in table]
-    kinds = "trial_type" not in table or table["trial_type"].nunique() > 1
+    kinds = "trial_type" not in table or varies(table["trial_type"])
     return models(factors, kinds=kinds, crossed=_crossed(table[known]))
 
 
 def models_of(conditions: pd.DataFrame, *, kinds: bool = True) -> tuple[Formula, ...]:
     """The models of a study before it has answers: a row a condition, and a column for each factor."""
-    factors = [str(name) for name in conditions if name != "condition" and conditions[name].nunique() > 1]
+    factors = [str(name) for name in conditions if name != "condition" and varies(conditions[name])]
     return models(factors, kinds=kinds, crossed=_crossed(conditions[factors]))
+
+
+def varies(column: pd.Series) -> bool:
+    """Whether there are two values or more."""
+    return len(column.dropna().unique()) > 1
 
 
 def _crossed(factors: pd.DataFrame) -> bool:

@@ -91,7 +91,9 @@ class Formula:
         return Formula(name, self.outcome, self.fixed, tuple(groups))
 
     def __str__(self) -> str:
-        return " + ".join([f"{_quoted(self.outcome)} ~ {self.fixed}", *(f"(1|{_quoted(group)})" for group in self.groups)])
+        return " + ".join(
+            [f"{_quoted(self.outcome)} ~ {self.fixed}", *(f"(1|{_quoted(group)})" for group in self.groups)]
+        )
 
 
 def _column(text: str) -> str:

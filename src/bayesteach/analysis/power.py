@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from scipy.stats import binomtest
 from scipy.stats import chi2 as chi2_distribution
 
-from bayesteach.analysis.defaults import models_of
+from bayesteach.analysis.defaults import models_of, varies
 from bayesteach.analysis.formulas import Design, make_design
 from bayesteach.analysis.regressions import Z
 from bayesteach.analysis.simulate import Effects, answers, arms, paper_trials, simulate
@@ -49,7 +49,7 @@ class Study:
                 "conditions."
             )
         table = simulate(effects, participants, paper_trials() if trials is None else trials, conditions)
-        formulas = models_of(conditions, kinds=table["trial_type"].nunique() > 1)
+        formulas = models_of(conditions, kinds=varies(table["trial_type"]))
         if len(formulas) < 2:
             raise BadStudy(
                 "power: the conditions differ in nothing, so there is nothing to find. Give the arms factors."

@@ -19,7 +19,7 @@ from bayesteach.errors import BadInput, OutOfRange
 SETTINGS, SIMULATIONS, TABLE, FIGURE = "power.toml", "simulations.csv", "power.csv", "power"
 
 
-def simulate_power(
+def simulate_power(  # noqa: PLR0913 — one a setting of the simulated study
     folder: Path,
     effects: Effects,
     sizes: Sequence[int],
