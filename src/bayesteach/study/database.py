@@ -280,6 +280,8 @@ def connect(url: str) -> Database:
     try:
         address = make_url(url)
         if address.get_backend_name() == "sqlite":
+            if address.database in {None, "", ":memory:"}:
+                raise BadStudy("database: a study needs a file, not SQLite's memory. Write sqlite:///FILE.")
             return Database(_sqlite(url))
         if address.get_backend_name() == "postgresql":
             return Database(_postgres(url))
