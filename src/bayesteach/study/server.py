@@ -88,6 +88,7 @@ def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bo
         "proxy_headers": behind_proxy,
         "forwarded_allow_ips": "*" if behind_proxy else None,
         "timeout_graceful_shutdown": 10,
+        "timeout_keep_alive": 75,  # seconds; people answer every few, and a connection that is new each time costs them time
         "lifespan": "off",
     }
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped, also before it has begun
