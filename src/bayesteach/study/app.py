@@ -50,7 +50,8 @@ def _told(request: Request, what: str, status: int) -> Response:
 
 def _missing(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    response = _told(request, "error_missing" if status < 500 else "error_server", status)
+    what = "error_server" if status >= 500 else "error_missing" if status in {404, 405} else "error_input"
+    response = _told(request, what, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response

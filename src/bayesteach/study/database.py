@@ -4,10 +4,11 @@ Whoever is recruited stands in `recruits` and nowhere else; whatever a person do
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import (
@@ -234,14 +235,19 @@ audit = Table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Database:
-    """Where a study's answers are. Several processes may hold one each."""
+    """Where a study's answers are. Several processes may hold one each.
+
+    turn  held by whoever writes in this process: SQLite lets one write at a time, and who finds it taken sleeps and tries again,
+          so that some would wait for seconds behind who came later. Other processes still meet at SQLite's own lock.
+    """
 
     engine: Engine
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction that writes: whole, and on the disk before it returns, or nothing of it."""
-        with self.engine.connect() as connection, connection.begin():
+        with self.turn, self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -280,7 +286,9 @@ def connect(url: str) -> Database:
     try:
         address = make_url(url)
         if address.get_backend_name() == "sqlite":
-            return Database(_sqlite(url))
+            if address.database in {None, "", ":memory:"}:
+                raise BadStudy("database: a study needs a file, not SQLite's memory. Write sqlite:///FILE.")
+            return Database(_sqlite(url), Lock())
         if address.get_backend_name() == "postgresql":
             return Database(_postgres(url))
     except ArgumentError:
