@@ -12,7 +12,7 @@ from bayesteach.analysis.simulate import PAPER_EFFECTS, PUBLISHED
 from bayesteach.demo import steps
 from bayesteach.demo.people import foresees
 from bayesteach.demo.steps import STEPS, Demo
-from bayesteach.demo.story import chi2_of
+from bayesteach.demo.tables import chi2_of
 from bayesteach.errors import BadStudy
 from bayesteach.responses import read_responses
 from bayesteach.stages.context import unwatched

@@ -2,9 +2,8 @@
 
 import base64
 import csv
-import io
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,25 +12,21 @@ from typing import Any
 import jinja2
 import numpy as np
 import pandas as pd
-from PIL import Image
-from scipy.stats import chi2
 
 from bayesteach.analysis.effects import spoken
 from bayesteach.analysis.figures import save
-from bayesteach.analysis.regressions import Z
-from bayesteach.analysis.simulate import PAPER_EFFECTS, PUBLISHED, PUBLISHED_TESTS
-from bayesteach.analysis.tables import Row, Table, interval, number, percent, stars
+from bayesteach.analysis.simulate import PAPER_EFFECTS
+from bayesteach.analysis.tables import number, percent
 from bayesteach.artifacts import TRIAL_TYPES, Features, Hidden, Panel, Posterior, Stimuli, Trials
+from bayesteach.demo import tables
 from bayesteach.demo.figures import tests_figure
 from bayesteach.explain.explanation import LEAST, NOISE
 from bayesteach.pipeline import BY_NAME
 from bayesteach.settings import read_settings
 from bayesteach.stages.collect import Collected
+from bayesteach.stages.gallery import as_address
 from bayesteach.store.workspace import Workspace
 
-# Pictures are shown at this side, and kept at twice that for fine screens.
-_SIDE = 140
-_QUALITY = 84
 # How many categories the strip of pictures shows.
 _STRIP = 7
 PUBLISHED_PEOPLE = 160
@@ -49,7 +44,6 @@ class Made:
     labels: tuple[str, ...]
     coefficients: pd.DataFrame
     comparisons: pd.DataFrame
-    cells: pd.DataFrame
     simulations: pd.DataFrame
     means: pd.DataFrame
 
@@ -57,7 +51,7 @@ class Made:
 def write_story(folder: Path, file: Path, people: int, seed: int) -> Path:
     """The page, with everything in it."""
     made = _read(folder)
-    save(tests_figure(chi2_of(made.simulations), _ours(made.comparisons)), folder / "studies", "tests")
+    save(tests_figure(tables.chi2_of(made.simulations), tables.ours_of(made.comparisons)), folder / "studies", "tests")
     html = _environment().get_template("story.html").render(_context(made, people, seed))
     unfinished = file.with_name(f".unfinished-{file.name}")
     unfinished.write_text(html, "utf-8")
@@ -69,21 +63,12 @@ def read_table(file: Path) -> pd.DataFrame:
     return pd.read_csv(file, keep_default_na=False, na_values=[""])
 
 
-def chi2_of(simulations: pd.DataFrame) -> pd.DataFrame:
-    """Both likelihood-ratio statistics of every simulated study: a column for each larger model."""
-    return pd.DataFrame(
-        {larger: chi2.isf(simulations[f"p {larger}"], df) for (larger, _), (_, df) in PUBLISHED_TESTS.items()}
-    )
-
-
 def _read(folder: Path) -> Made:
     workspace = Workspace(folder)
     loaded: dict[str, Any] = {
         name: workspace.load(name, BY_NAME[name].output) for name in ("embed", "fit", "design", "compose")
     }
-    analysis = {
-        name: read_table(folder / "analysis" / f"{name}.csv") for name in ("coefficients", "comparisons", "accuracy")
-    }
+    analysis = {name: read_table(folder / "analysis" / f"{name}.csv") for name in ("coefficients", "comparisons")}
     from bayesteach.vision.shortcuts import LABELS  # noqa: PLC0415 — the drawing code, for its names alone
 
     return Made(
@@ -95,7 +80,6 @@ def _read(folder: Path) -> Made:
         labels=LABELS,
         coefficients=analysis["coefficients"].query("model == 'interaction'").reset_index(drop=True),
         comparisons=analysis["comparisons"],
-        cells=analysis["accuracy"],
         simulations=read_table(folder / "studies" / "simulations.csv"),
         means=read_table(folder / "measures" / "means.csv"),
     )
@@ -103,7 +87,7 @@ def _read(folder: Path) -> Made:
 
 def _context(made: Made, people: int, seed: int) -> dict[str, Any]:
     settings = read_settings(made.folder)
-    table, outside = _coefficients(made)
+    table, outside = tables.coefficients(made.coefficients)
     kinds = [trial.trial_type for trial in made.trials.trials if trial.kind == "trial"]
     asked = [row for row in made.stimuli.shown if row.kind == "trial"]
     return {
@@ -117,19 +101,19 @@ def _context(made: Made, people: int, seed: int) -> dict[str, Any]:
         "masks": settings.highlight.masks,
         "world": _world(made),
         "strip": _strip(made),
-        "judged": _judged(made.posterior),
+        "judged": tables.judged(made.posterior),
         "examples": [_example(made, kind) for kind in reversed(TRIAL_TYPES)],
         "noisy": percent(float(np.mean([_error(row) > NOISE for row in made.stimuli.hidden]))),
         "published_people": PUBLISHED_PEOPLE,
-        "legend": _data(made.stimuli.pictures["legend"]),
+        "legend": as_address(made.stimuli.pictures["legend"]),
         "maps_figure": _svg(made.folder / "measures" / "maps.svg"),
         "lessons_figure": _svg(made.folder / "measures" / "lessons.svg"),
-        "measures": _measures(made.means),
-        "learners": _learners(made.means),
+        "measures": tables.measured_maps(made.means),
+        "learners": tables.measured_lessons(made.means),
         "figure_1": _svg(made.folder / "analysis" / "figure-1.svg"),
         "figure_2": _svg(made.folder / "analysis" / "figure-2.svg"),
         "tests_figure": _svg(made.folder / "studies" / "tests.svg"),
-        "tests": _tests(made),
+        "tests": tables.tests(made.comparisons, made.simulations),
         "coefficients": table,
         "outside": outside,
         "studies": len(made.simulations),
@@ -170,7 +154,7 @@ def _strip(made: Made) -> list[dict[str, Any]]:
             entry = by_path[f"images/{row['path']}"]
             one = seen[source, entry.id]
             pair[source] = {
-                "picture": _data((made.folder / "images" / row["path"]).read_bytes()),
+                "picture": as_address((made.folder / "images" / row["path"]).read_bytes()),
                 "answer": made.labels[one.answer],
                 "right": one.answer == one.label,
                 "confidence": f"{one.confidence:.2f}",
@@ -192,8 +176,8 @@ def _example(made: Made, kind: str) -> dict[str, Any]:
     return {
         "kind": spoken(kind),
         "options": shown.options,
-        "probe": _data(made.stimuli.pictures[shown.probe]),
-        "overlay": _data(made.stimuli.pictures[panel.overlay or shown.probe]),
+        "probe": as_address(made.stimuli.pictures[shown.probe]),
+        "overlay": as_address(made.stimuli.pictures[panel.overlay or shown.probe]),
         "groups": _groups(made.stimuli, panel),
         "answer": hidden.target,
         "truth": hidden.category,
@@ -212,7 +196,7 @@ def _groups(stimuli: Stimuli, panel: Panel) -> list[dict[str, Any]]:
         {
             "heading": group.heading,
             "pictures": [
-                (_data(stimuli.pictures[image]), _data(stimuli.pictures[overlay]))
+                (as_address(stimuli.pictures[image]), as_address(stimuli.pictures[overlay]))
                 for image, overlay in zip(group.images, group.overlays, strict=True)
             ],
         }
@@ -231,139 +215,6 @@ def _numbers(hidden: Hidden) -> str:
     )
 
 
-def _judged(posterior: Posterior) -> Table:
-    rows = [
-        Row(
-            (
-                row.head,
-                f"{row.images:,}",
-                percent(row.top1),
-                percent(row.top5),
-                number(row.log_loss, 3),
-                number(row.calibration_error, 3),
-            )
-        )
-        for row in posterior.judged
-    ]
-    heads = ("Head", "Held-out images", "Top 1, %", "Top 5, %", "Log loss", "Calibration error")
-    return Table("The classifier’s own head and the Bayesian one", heads, tuple(rows))
-
-
-def _measures(means: pd.DataFrame) -> Table:
-    """Of maps, by trial type."""
-    named = {
-        "thing_area": "Area of the thing, % of the picture",
-        "thing_share": "Share of what shows that is on it, %",
-        "lift": "Lift: on the thing less on the background",
-        "insertion": "Insertion, area",
-        "insertion_gain": "… above a random map’s",
-        "deletion": "Deletion, area (low is good)",
-        "deletion_gain": "… below a random map’s",
-    }
-    per_cent = {"thing_area", "thing_share"}
-    rows = [
-        Row(
-            (
-                words,
-                *(
-                    _cell(
-                        means,
-                        100 if name in per_cent else 1,
-                        1 if name in per_cent else 3,
-                        measure=name,
-                        trial_type=kind,
-                    )
-                    for kind in TRIAL_TYPES
-                ),
-            )
-        )
-        for name, words in named.items()
-    ]
-    return Table(
-        "Where maps lie, and what they are worth: means over trials, with 95 % intervals",
-        ("", *map(spoken, TRIAL_TYPES)),
-        tuple(rows),
-    )
-
-
-def _learners(means: pd.DataFrame) -> Table:
-    """Of lessons, by learner and trial type."""
-    named = {"prior": "P(answer) before", "posterior": "P(answer) after", "taught": "taught, log odds"}
-    rows: list[Row] = []
-    for learner in means["learner"].dropna().unique():
-        for k, (name, words) in enumerate(named.items()):
-            cells = (_cell(means, 1, 2, learner=learner, measure=name, trial_type=kind) for kind in TRIAL_TYPES)
-            rows.append(Row((learner if k == 0 else "", words, *cells), new=k == 0 and bool(rows)))
-    return Table(
-        "What the same lessons teach three learners: means over trials, with 95 % intervals",
-        ("Learner", "", *map(spoken, TRIAL_TYPES)),
-        tuple(rows),
-        left=(1,),
-    )
-
-
-def _cell(means: pd.DataFrame, times: float, digits: int, **where: str) -> str:
-    found = means[np.logical_and.reduce([means[name] == value for name, value in where.items()])]
-    if not len(found):
-        return "–"
-    row = found.iloc[0]
-    mean = number(times * row["mean"], digits)
-    return f"{mean} ({interval(times * row['low'], times * row['high'], digits)})" if np.isfinite(row["low"]) else mean
-
-
-def _ours(comparisons: pd.DataFrame) -> dict[str, float]:
-    """Our statistics by the larger model of the paper's two tests."""
-    return {
-        larger: float(comparisons.query("model == @larger and against == @smaller")["chi2"].iloc[0])
-        for larger, smaller in PUBLISHED_TESTS
-    }
-
-
-def _tests(made: Made) -> Table:
-    ours, simulated = _ours(made.comparisons), chi2_of(made.simulations).dropna()
-    rows = []
-    for (larger, smaller), (published, df) in PUBLISHED_TESTS.items():
-        low, middle, high = np.quantile(simulated[larger], [0.025, 0.5, 0.975])
-        cells = (
-            f"{larger} against {smaller}",
-            str(df),
-            number(ours[larger]),
-            number(published),
-            number(middle, 1),
-            interval(low, high, 1),
-        )
-        rows.append(Row(cells))
-    heads = ("Test", "df", "χ² here", "χ² published", f"Median of {len(simulated)} studies", "Their central 95 %")
-    return Table("Likelihood-ratio tests", heads, tuple(rows))
-
-
-def _coefficients(made: Made) -> tuple[Table, Sequence[str]]:
-    """Table 1, ours beside the published; and the terms whose published value lies outside of our interval."""
-    rows: list[Row] = []
-    outside: list[str] = []
-    for k, row in enumerate(made.coefficients.to_dict("records"), 1):
-        published, se = PUBLISHED[row["term"]]
-        low, high = row["estimate"] - Z * row["se"], row["estimate"] + Z * row["se"]
-        inside = low <= published <= high
-        if not inside:
-            outside.append(spoken(row["term"]))
-        rows.append(
-            Row(
-                (
-                    f"{k}. {spoken(row['term'])}",
-                    f"{number(row['estimate'])} {stars(row['p'])}".strip(),
-                    f"({number(row['se'])})",
-                    interval(low, high),
-                    number(published),
-                    f"({number(se)})",
-                    "inside" if inside else "outside",
-                )
-            )
-        )
-    heads = ("Term", "Here", "(SE)", "95 % interval", "Published", "(SE)", "Published value is")
-    return Table("Table 1: the interaction model, in logits", heads, tuple(rows)), outside
-
-
 def _found_sds(folder: Path) -> dict[str, str]:
     row = read_table(folder / "analysis" / "models.csv").set_index("model").loc["interaction"]
     return {group: number(float(row[f"sd_{group}"])) for group in ("participant", "category")}
@@ -373,14 +224,6 @@ def _took(folder: Path) -> str:
     workspace = Workspace(folder)
     made = {name: workspace.manifest(name) for name in BY_NAME}
     return ", ".join(f"{name} {manifest.seconds:.0f} s" for name, manifest in made.items() if manifest is not None)
-
-
-def _data(png: bytes) -> str:
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
-    picture.thumbnail((2 * _SIDE, 2 * _SIDE))
-    file = io.BytesIO()
-    picture.save(file, "WEBP", quality=_QUALITY)
-    return "data:image/webp;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def _svg(file: Path) -> str:
