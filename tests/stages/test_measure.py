@@ -83,7 +83,7 @@ def test_the_studys_own_learner_is_taught_what_the_lesson_says(study, measures):
     for row in measures.lessons:
         if row.learner == "novice":
             assert row.prior == pytest.approx(0.5)
-    assert any(abs(row.prior - 0.5) > 0.1 for row in measures.lessons if row.learner == "knows the head")
+    assert any(abs(row.prior - 0.5) > 1e-3 for row in measures.lessons if row.learner == "knows the head")
 
 
 def test_on_the_thing_and_beside_it():
