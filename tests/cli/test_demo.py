@@ -31,6 +31,11 @@ def two_steps(monkeypatch):
     return done
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 def run(*words: object):
     return CliRunner().invoke(app, [str(word) for word in words])
 
@@ -76,7 +81,7 @@ def test_measure_writes_its_tables_and_shows_their_means(finished, tmp_path):
     assert done.exit_code == 0, done.output
     means = pd.read_csv(study / "measures" / "means.csv")
     assert set(means["measure"]) >= {"insertion_gain", "taught", "lift"}
-    for words in ("insertion_gain", "knows the head", "adversarial_incorrect"):
+    for words in ("insertion_gain", "knows the head", "adversarial incorrect"):
         assert words in " ".join(done.output.split())
     assert run("measure", study, "--out", tmp_path / "there").exit_code == 0
     assert (tmp_path / "there" / "lessons.svg").is_file()
