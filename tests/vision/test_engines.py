@@ -145,7 +145,7 @@ class Rough:
 def test_a_screened_engine_asks_the_true_one_where_it_matters_and_its_map_is_true(seed):
     who, rng = classifier(), torch.Generator().manual_seed(seed)
     photo = MaskedPhoto.of(dead_leaves(1, (SIZE, SIZE), seed)[0], who)
-    masks = mask_prior(who).sample(4 * CHUNK, rng)
+    masks = mask_prior(who).sample(2 * CHUNK, rng)
     asked = []
 
     def counting(pixels: torch.Tensor) -> torch.Tensor:
