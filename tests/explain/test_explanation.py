@@ -87,6 +87,10 @@ def test_few_masks_are_called_noise_and_many_are_not(found):
     assert rough.verdicts == ("noise",)
     assert "mostly noise" in rough.warnings[0]
     assert "12 masks are worth" in rough.warnings[0]
+    # One mask that holds all the weight differs from nothing, which says nothing of the error.
+    alone = replace(found, errors=0.1 * found.errors, effective_samples=torch.ones(2))
+    assert alone.verdicts == ("noise", "noise")
+    assert "worth 1, too few to trust. About" in alone.warnings[0]
     assert found.verdicts == ("converged", "converged")
     assert found.warnings == ()
 
@@ -226,7 +230,7 @@ print(many - few)
 
 
 def test_grey_photos_of_any_shape_are_explained():
-    for size in ((SIZE, SIZE), (300, 50), (50, 300)):
+    for size in ((SIZE, SIZE), (300, 50), (50, 300), (1, 1), (2001, 1), (1, 2000)):
         found = explain(classifier(), Image.new("L", size, 120), masks=4)
         assert found.maps.shape == (1, SIZE, SIZE)
         assert found.overlay().size == size
