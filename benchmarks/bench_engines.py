@@ -12,6 +12,7 @@ of scikit-image, and the results say so: speeds are then the same, and the agree
 """
 
 import argparse
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,11 +119,13 @@ def main() -> None:
     for weigher in weighers.values():
         end_to_end(weigher, jobs[0], BATCH)
 
+    before = os.getloadavg()[0]
     speed = rates(weighers, jobs, asked.masks, asked.rounds)
     truth = agreements(weighers, jobs, asked.masks)
     results: dict[str, object] = {
         "network": "ResNet-50, " + ("ImageNet weights" if SHARED else "RANDOM weights: agreement of maps says little"),
         "photos, masks, rounds": f"{len(jobs)}, {asked.masks}, {asked.rounds}",
+        "load of the machine before, and at the end": f"{before:.1f}, {os.getloadavg()[0]:.1f}",
         f"{PLAIN}: masked photos a second": median(speed[PLAIN]),
     }
     ratios = {name: [own / plain for own, plain in zip(speed[name], speed[PLAIN], strict=True)] for name in truth}

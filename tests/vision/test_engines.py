@@ -1,7 +1,7 @@
 """Engines beside the classifier itself, and a screened engine beside a true one."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -197,6 +197,9 @@ def test_the_fastest_engine_whose_map_is_true_is_chosen():
         Trial("torch", "bf16", 7.0, math.nan),
     ]
     assert fastest(trials) == trials[1]
+    # A map that does not vary correlates with none, not even with itself.
+    unknown = [replace(trial, correlation=math.nan) for trial in trials]
+    assert fastest(unknown) == unknown[2]
 
 
 def test_every_installed_engine_is_tried_and_the_choice_is_kept(monkeypatch):
