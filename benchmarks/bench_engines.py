@@ -5,7 +5,7 @@ added up. Every engine gets the same masks of the same photos. Repetitions go ro
 meets all engines alike, and a ratio is the median over rounds of the ratio within a round.
 
     python benchmarks/bench_engines.py                        # on a quiet machine: five minutes on 2 cores
-    python benchmarks/bench_engines.py --photos 2 --masks 256 --rounds 2
+    python benchmarks/bench_engines.py --photos 8 --masks 1024  # maps of more photos: twenty
 
 Weights and photos are those of ../shared/imagenet where it is. Else the architecture has random weights and the photos are those
 of scikit-image, and the results say so: speeds are then the same, and the agreement of maps says little.
@@ -104,8 +104,8 @@ def agreements(weighers: dict[str, Weigher], jobs: list[Job], masks: int) -> dic
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--photos", type=int, default=8)
-    parser.add_argument("--masks", type=int, default=1024)
+    parser.add_argument("--photos", type=int, default=3)
+    parser.add_argument("--masks", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
 
