@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from bayesteach.analysis.accuracy import Accuracy, Resample, accuracy
 from bayesteach.analysis.bayes import Posterior, posterior
@@ -98,6 +99,9 @@ class Analysis:
         return found
 
 
+@threadpool_limits.wrap(
+    limits=1
+)  # matrices of a few dozen rows: beside other work, threads cost five times what they do
 def analyse(
     responses: Responses, plan: Plan | None = None, progress: Progress | None = None, workers: int | None = None
 ) -> Analysis:

@@ -75,7 +75,8 @@ def factors_of(responses: Responses) -> tuple[str, ...]:
     if set(GRADED) <= set(table) or "condition" not in table or table["condition"].nunique() < 2:
         return tuple(name for name in GRADED if name in table) or GRADED
     rows = table[table["condition"].notna()]
-    apart, chosen = 1, []
+    apart = 1
+    chosen: list[str] = []
     for name in (str(name) for name in rows if name not in _NO_FACTORS):
         determined = rows.groupby("condition")[name].nunique(dropna=False).max() == 1
         finer = rows.groupby([*chosen, name], dropna=False).ngroups if determined else 0

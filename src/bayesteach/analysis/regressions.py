@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 from bayesteach.analysis.formulas import Design, Formula, make_design
 from bayesteach.errors import BadFormula, BadResponses
 from bayesteach.maths.hierarchical import HierarchicalFit, aliased, fit_hierarchical
+from bayesteach.maths.rows import distinct
 
 # Standard errors each side of an estimate: 95 %.
 Z = float(ndtri(0.975))
@@ -135,7 +136,7 @@ def _estimable(design: Design, table: pd.DataFrame) -> None:
                 f"{term}: {int((~np.isfinite(column)).sum())} of {len(column)} values are infinite or none, the first of "
                 f"participant {table['participant'].iloc[row]}. Leave these answers out, or change the formula."
             )
-    extra = aliased(np.unique(design.matrix, axis=0))
+    extra = aliased(distinct(design.matrix)[0])
     if not extra:
         return
     names = ", ".join(design.terms[i] for i in extra)
