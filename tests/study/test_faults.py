@@ -72,7 +72,9 @@ def test_connections_that_the_database_has_cut_are_made_anew(here, browse):
     for index in range(3):
         with here.database.engine.connect() as connection:
             connection.execute(
-                text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
             )
         assert browser.send(body(index), csrf).json() == {"next": index + 1}
 
