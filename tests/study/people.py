@@ -13,6 +13,7 @@ from bayesteach.study.serving import Serving
 def body(index: int, choice: int = 0, **changes: Any) -> dict[str, Any]:
     """An answer as the runner posts it."""
     return {
+        "phase": "trials",
         "index": index,
         "attempt": str(uuid.uuid4()),
         "choice": choice,
@@ -68,7 +69,7 @@ class Browser:
     def answer_all(self, choice: int = 0) -> None:
         whole = self.session()
         for index in range(whole["next"], whole["total"]):
-            assert self.send(body(index, choice), whole["csrf"]).json() == {"next": index + 1}
+            assert self.send(body(index, choice, phase=whole["phase"]), whole["csrf"]).json() == {"next": index + 1}
 
     def understand(self, *, right: bool = True) -> Any:
         questions = self.serving.materials.texts.comprehension

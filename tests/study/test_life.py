@@ -60,7 +60,7 @@ class Life(RuleBasedStateMachine):
         index = whole["next"] + ahead
         if index < 0:
             return
-        sent = body(index, choice)
+        sent = body(index, choice, phase=whole["phase"])
         got = self.windows[window].send(sent, whole["csrf"])
         self.sent.append((whole["phase"], sent, whole["csrf"]))
         if ahead == 0 and index < whole["total"]:

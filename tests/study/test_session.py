@@ -89,15 +89,23 @@ def test_an_answer_is_stored_once_and_never_changed(here, browse):
 def test_a_repeated_answer_is_acknowledged_also_after_its_phase(browse):
     browser = browse().agree().to("practice")
     whole = browser.session()
-    sent = [body(index) for index in range(whole["total"])]
+    sent = [body(index, phase="practice") for index in range(whole["total"])]
     for answer in sent:
         browser.send(answer, whole["csrf"])
     browser.get("/go")
     browser.post("/go/practice")
     late = browser.send(sent[-1], whole["csrf"])
     assert (late.status_code, late.json()) == (200, {"next": whole["total"]})
-    unknown = browser.send(body(0), whole["csrf"])
+    unknown = browser.send(body(0, phase="practice"), whole["csrf"])
     assert (unknown.status_code, unknown.json()) == (409, {"step": "comprehension"})
+
+
+def test_an_answer_of_another_phase_is_refused(here, browse):
+    """A page of the practice that was left open cannot answer the first trial."""
+    browser = browse().agree().to("trials")
+    stale = browser.send(body(0, phase="practice"), browser.session()["csrf"])
+    assert (stale.status_code, stale.json()) == (409, {"next": 0})
+    assert count(here, answers, answers.c.phase == "trials") == 0
 
 
 def test_nobody_leaves_a_phase_before_all_its_answers_have_arrived(browse):
@@ -277,7 +285,7 @@ def test_headers_of_every_response(local, visit):
         assert "default-src 'self'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["cache-control"] == "no-store"
+        assert headers["cache-control"] == ("no-cache" if path.startswith("/static/") else "no-store")
         assert "server" not in headers
     cookie = browser.client.get("/").headers["set-cookie"].lower()
     assert "httponly" in cookie

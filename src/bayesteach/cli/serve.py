@@ -42,9 +42,10 @@ def serve(
     """
     with err.status("Reading the study"):
         from bayesteach.study.database import default_url  # noqa: PLC0415 — torch takes a second
-        from bayesteach.study.server import listen, password, prepare  # noqa: PLC0415
+        from bayesteach.study.server import listen, password, prepare, scripts_are_there  # noqa: PLC0415
         from bayesteach.study.server import serve as run  # noqa: PLC0415
 
+        scripts_are_there()
         ready = prepare(study, database or default_url(study), anew=new_launch)
     at = listen(host, port)
     for file in ready.written[:1]:

@@ -20,6 +20,7 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    phase: Literal["practice", "trials"]
     index: Annotated[int, Field(ge=0, le=100_000)]
     attempt: UUID
     choice: Literal[0, 1]
@@ -52,11 +53,11 @@ def take(
     """Store an answer; None if the person is not at a trial. The same attempt again is the same answer, also later."""
     phase = phase_of(session)
     following = count(connection, session) if phase is not None else 0
-    if phase is None or answer.index != following or following >= total(connection, session):
-        where = (answers.c.participant == session.id, answers.c.index == answer.index)
-        known = connection.scalar(select(answers.c.phase).where(*where, answers.c.attempt == str(answer.attempt)))
+    if answer.phase != phase or answer.index != following or following >= total(connection, session):
+        where = (answers.c.participant == session.id, answers.c.phase == answer.phase, answers.c.index == answer.index)
+        known = connection.scalar(select(answers.c.index).where(*where, answers.c.attempt == str(answer.attempt)))
         if known is not None:
-            return Taken(following if known == phase else answer.index + 1)
+            return Taken(following if answer.phase == phase else answer.index + 1)
         return None if phase is None else Conflict(following)
     connection.execute(
         insert(answers).values(

@@ -44,8 +44,13 @@ class ShownTrial(BaseModel):
 
 
 class Whole(BaseModel):
-    """A phase: all its trials in the person's order, and where the person is."""
+    """A phase: all its trials in the person's order, and where the person is.
 
+    `session` tells people apart who share a browser: what one has not sent yet is never sent as another's.
+    """
+
+    session: str
+    mode: Literal["live", "test", "simulated", "preview"]
     phase: Literal["practice", "trials"]
     csrf: str
     total: int
@@ -89,6 +94,8 @@ def whole(request: Request, here: Here) -> Whole:
     trials = [_trial(index, row, here.materials.shown[row.trial], arm) for index, row in enumerate(asked)]
     coloured = any(trial.overlay or any(group.overlays for group in trial.groups) for trial in trials)
     return Whole(
+        session=here.launch.keys.digest("outbox", session.code)[:16],
+        mode=session.mode,
         phase=phase,
         csrf=here.launch.keys.csrf(session.code),
         total=len(asked),

@@ -13,6 +13,9 @@ from bayesteach.study import api, pages, researcher
 from bayesteach.study.security import HEADERS, Guarded
 from bayesteach.study.serving import Instead, Serving
 
+# What the build of the package makes of frontend/ (hatch_build.py).
+STATIC = Path(str(resources.files("bayesteach.study") / "static"))
+
 
 def make_app(here: Serving) -> FastAPI:
     """The participant's pages, the browser's API, and the researcher's pages."""
@@ -21,8 +24,7 @@ def make_app(here: Serving) -> FastAPI:
     app.include_router(pages.router)
     app.include_router(api.router)
     app.include_router(researcher.router)
-    static = Path(str(resources.files("bayesteach.study") / "static"))
-    app.mount("/static", StaticFiles(directory=static, check_dir=False), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
     app.add_middleware(Guarded)
     app.add_exception_handler(Instead, _instead)
     app.add_exception_handler(HTTPException, _missing)

@@ -45,7 +45,9 @@ class Guarded:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                # Scripts and styles have no version in their names: a browser asks whether they changed.
+                kept = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+                headers.setdefault("Cache-Control", kept)
                 if scope.get("scheme") == "https":
                     headers["Strict-Transport-Security"] = "max-age=31536000"
             await send(message)

@@ -12,7 +12,7 @@ from uvicorn.supervisors import Multiprocess
 
 from bayesteach.errors import BadStudy
 from bayesteach.settings import read_settings
-from bayesteach.study.app import make_app
+from bayesteach.study.app import STATIC, make_app
 from bayesteach.study.database import connect, reachable
 from bayesteach.study.launch import existing, launch
 from bayesteach.study.materials import read_materials
@@ -76,6 +76,15 @@ def listen(host: str, port: int) -> socket.socket:
             f"serve: {host}:{port} cannot be used ({error.strerror}). Another server may be running: stop it, or say --port."
         ) from None
     return taken
+
+
+def scripts_are_there(static: Path = STATIC) -> None:
+    """Whether the files for browsers are there, which the installation of the package builds."""
+    if not (static / "study.js").is_file():
+        raise BadStudy(
+            f"serve: {static} lacks study.js, so no browser could show a trial. "
+            "Install the package again: pip install --editable . in its sources builds it."
+        )
 
 
 def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bool = False) -> None:

@@ -210,7 +210,7 @@ class HttpDoor:
 
     def answer(self, index: int, choice: int, rt: float) -> None:
         """As the runner posts it."""
-        body = _answer(index, choice, rt).model_dump(mode="json")
+        body = _answer(self.at, index, choice, rt).model_dump(mode="json")
         self.client.post("/api/answers", json=body, headers={"X-CSRF": self.csrf}).raise_for_status()
 
     def move(self, fields: dict[str, str]) -> None:
@@ -261,7 +261,9 @@ class DatabaseDoor:
             session = sessions.load(connection, self.code, to_change=True)
             if session is None:
                 return
-            taken = take(connection, self.here.rules, session, _answer(index, choice, rt), self.here.clock())
+            taken = take(
+                connection, self.here.rules, session, _answer(session.step, index, choice, rt), self.here.clock()
+            )
         if not isinstance(taken, Taken):
             raise BadStudy(f"simulate: the answer {index} of {self.code} was refused.")
 
@@ -290,8 +292,9 @@ class _Clock:
         return self.moment
 
 
-def _answer(index: int, choice: int, rt: float) -> Answer:
+def _answer(step: str, index: int, choice: int, rt: float) -> Answer:
     return Answer(
+        phase="practice" if step == "practice" else "trials",
         index=index,
         attempt=uuid.uuid4(),
         choice=1 if choice else 0,
