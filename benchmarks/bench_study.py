@@ -18,9 +18,9 @@ import httpx
 import numpy as np
 from sqlalchemy import create_engine, func, select, text
 
-from bayesteach.study.database import answers, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.serving import SIMULATED, Serving
+from bayesteach.study.tables import answers, participants
 from report import write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

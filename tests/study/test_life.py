@@ -11,9 +11,9 @@ from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
 from bayesteach.study.app import make_app
-from bayesteach.study.database import answers, asked, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.sessions import PHASES, STEPS
+from bayesteach.study.tables import answers, asked, participants
 from tests.study import small
 from tests.study.people import Browser, body
 from tests.study.times import Clock
