@@ -18,9 +18,9 @@ import httpx
 import numpy as np
 from sqlalchemy import create_engine, func, select, text
 
-from bayesteach.study.database import answers, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.serving import SIMULATED, Serving
+from bayesteach.study.tables import answers, participants
 from report import write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -48,7 +48,7 @@ async def begin(client: httpx.AsyncClient, here: Serving) -> str:
     form = token(await client.get("/go"))
     await client.post("/go/instructions", data=form)
     whole = (await client.get("/api/session")).json()
-    await client.post("/api/answers", json=body(0), headers={"X-CSRF": whole["csrf"]})
+    await client.post("/api/answers", json=body(0, phase="practice"), headers={"X-CSRF": whole["csrf"]})
     for step in ("practice", "comprehension", "arm"):
         await client.post(f"/go/{step}", data={**form, **questions})
     return str((await client.get("/api/session")).json()["csrf"])

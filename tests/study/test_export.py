@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 from bayesteach.errors import BadStudy
 from bayesteach.responses import read_responses
 from bayesteach.study import psychds
-from bayesteach.study.database import answers
 from bayesteach.study.export import escaped, export
 from bayesteach.study.simulate import Behaviour, through_database
+from bayesteach.study.tables import answers
 from tests.study.people import body
 
 TITLE = "What will the AI choose?"

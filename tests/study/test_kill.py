@@ -8,9 +8,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from bayesteach.study.database import answers, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.simulate import Behaviour, HttpDoor, person
+from bayesteach.study.tables import answers, participants
 from tests.study.postgres import free_port
 from tests.study.server import server
 

@@ -10,11 +10,12 @@ from sqlalchemy import select, text, update
 
 from bayesteach.errors import BadStudy
 from bayesteach.settings import Arm
-from bayesteach.study.database import connect, launches, metadata, participants
+from bayesteach.study.database import connect
 from bayesteach.study.launch import launch
 from bayesteach.study.materials import read_materials
 from bayesteach.study.migrations import migrate
 from bayesteach.study.server import prepare
+from bayesteach.study.tables import launches, metadata, participants
 from bayesteach.study.texts import PAGES, read_texts, rendered, write_texts
 from tests.study import small
 from tests.study.conftest import browsers
@@ -53,6 +54,13 @@ def test_pictures_and_trials_are_locked_too(folder, sqlite, serve):
         browser().agree()
     small.compose(folder, small.stimuli(seed=1))
     with pytest.raises(BadStudy, match=r"artifacts/compose/stimuli/pictures/\w+\.png"):
+        serve(folder, sqlite)
+
+
+def test_a_picture_that_has_changed_is_noticed(folder, sqlite, serve):
+    picture = next((folder / "artifacts" / "compose" / "stimuli" / "pictures").glob("*.png"))
+    picture.write_bytes(picture.read_bytes() + b"x")
+    with pytest.raises(BadStudy, match=f"{picture.name} has changed"):
         serve(folder, sqlite)
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import delete, select
 from starlette.testclient import TestClient
 
 from bayesteach.study.app import make_app
-from bayesteach.study.database import answers, asked, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.sessions import PHASES, STEPS
+from bayesteach.study.tables import answers, asked, participants
 from tests.study import small
 from tests.study.people import Browser, body
 from tests.study.times import Clock
@@ -60,7 +60,7 @@ class Life(RuleBasedStateMachine):
         index = whole["next"] + ahead
         if index < 0:
             return
-        sent = body(index, choice)
+        sent = body(index, choice, phase=whole["phase"])
         got = self.windows[window].send(sent, whole["csrf"])
         self.sent.append((whole["phase"], sent, whole["csrf"]))
         if ahead == 0 and index < whole["total"]:

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from bayesteach.study import api, pages, researcher
-from bayesteach.study.security import Guarded
+from bayesteach.study.security import HEADERS, Guarded
 from bayesteach.study.serving import Instead, Serving
 
 # What the build of the package makes of frontend/ (hatch_build.py).
@@ -66,4 +66,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, _: Exception) -> Response:
-    return _told(request, "error_server", 500)
+    """Outside of all middleware, so the headers are put on here."""
+    response = _told(request, "error_server", 500)
+    response.headers.update({**HEADERS, "Cache-Control": "no-store"})
+    return response
