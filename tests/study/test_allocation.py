@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from bayesteach.study import sessions
-from bayesteach.study.database import connect, participants, slots
+from bayesteach.study.database import connect
 from bayesteach.study.launch import existing
 from bayesteach.study.materials import read_materials
 from bayesteach.study.serving import Serving
 from bayesteach.study.simulate import Behaviour, finishers, through_database
+from bayesteach.study.tables import participants, slots
 from bayesteach.study.visits import Visit
 from tests.study import small
 

@@ -5,7 +5,8 @@ from sqlalchemy import select
 
 from bayesteach.errors import BadStudy
 from bayesteach.study.backup import backup, restore
-from bayesteach.study.database import connect, metadata
+from bayesteach.study.database import connect
+from bayesteach.study.tables import metadata
 from tests.study.people import body
 
 

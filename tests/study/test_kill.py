@@ -8,9 +8,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from bayesteach.study.database import answers, participants
 from bayesteach.study.server import prepare
 from bayesteach.study.simulate import Behaviour, HttpDoor, person
+from bayesteach.study.tables import answers, participants
 from tests.study.postgres import free_port
 from tests.study.server import server
 
@@ -39,19 +39,20 @@ class Remembering(HttpDoor):
             self.acknowledged[self.phase, index] = choice
 
 
-def live(door, here, number):
-    """Until the server dies, or to the end."""
-    try:
-        for _ in person(
-            door, here, Behaviour(lambda *_: number % 2 == 0, lambda _: 0.0), number, random.Random(number)
-        ):
-            time.sleep(0.002)
-    except httpx.HTTPError:
+def live(door, here, number, over):
+    """To the end, or until the server is gone; a connection that broke is tried again, as a browser does."""
+    while not over.is_set():
+        try:
+            behaviour = Behaviour(lambda *_: number % 2 == 0, lambda _: 0.0)
+            for _ in person(door, here, behaviour, number, random.Random(number)):
+                time.sleep(0.002)
+        except httpx.TransportError:
+            continue
         return
 
 
-def load(here, doors):
-    threads = [threading.Thread(target=live, args=(door, here, n)) for n, door in enumerate(doors)]
+def load(here, doors, over):
+    threads = [threading.Thread(target=live, args=(door, here, n, over)) for n, door in enumerate(doors)]
     for thread in threads:
         thread.start()
     return threads
@@ -70,11 +71,13 @@ def killed_and_gone_on(folder, url, kills, seed, *options):
     doors = [Remembering(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30), here) for _ in range(PEOPLE)]
     for _ in range(kills):
         with server(folder, url, port, *options) as running:
-            threads = load(here, doors)
+            over = threading.Event()
+            threads = load(here, doors, over)
             wanted = sum(len(door.acknowledged) for door in doors) + rng.randint(5, 20)
             while sum(len(door.acknowledged) for door in doors) < wanted and any(t.is_alive() for t in threads):
                 time.sleep(0.001)
             assert sum(len(door.acknowledged) for door in doors) >= wanted
+            over.set()
             running.kill()
             for thread in threads:
                 thread.join()
@@ -87,7 +90,7 @@ def killed_and_gone_on(folder, url, kills, seed, *options):
             # An answer that arrived but was not acknowledged is sent again by a browser; here the person just goes on.
             door.acknowledged.update(there)
     with server(folder, url, port, *options):
-        for thread in load(here, doors):
+        for thread in load(here, doors, threading.Event()):
             thread.join()
     total = len(here.materials.stimuli.shown)
     for door in doors:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from bayesteach.study import sessions
-from bayesteach.study.database import answers, asked, audit, demographics, participants, recruits, slots
+from bayesteach.study.tables import answers, asked, audit, demographics, participants, recruits, slots
 from tests.study import small
 from tests.study.conftest import browsers
 from tests.study.people import body
@@ -135,6 +135,19 @@ def test_two_chances_to_understand(here, browse):
     assert browser.session() == {"ending": "screened_out"}
 
 
+def test_a_double_click_is_no_second_chance(here, browse):
+    browser = browse().agree().to("comprehension")
+    wrong = {q.name: str(q.answer % len(q.options) + 1) for q in here.materials.texts.comprehension}
+    form = {"csrf": browser.csrf, "chance": "1", **wrong}
+    for _ in range(3):
+        browser.client.post("/go/comprehension", data=form)
+    assert one(here, participants).failed == 1
+    assert browser.get("/go").status_code == 200
+    assert 'name="chance" value="2"' in browser.html
+    assert browser.understand().status_code == 200
+    assert browser.step == "arm"
+
+
 def test_withdrawal_deletes_what_was_answered(here, browse):
     browser = browse().agree("/?PROLIFIC_PID=abc").to("debrief")
     browser.get("/withdraw")
@@ -216,7 +229,9 @@ def test_a_full_study_has_room_again_when_somebody_is_gone(tmp_path, sqlite, ser
     local = serve(small.write(tmp_path / "few", participants=1), sqlite)
     for browser in browsers(local):
         first = browser().agree("/?participant=1").to("trials")
-        assert browser().agree("/?participant=2").step == "full"
+        late = browser()
+        late.get("/?participant=2")
+        assert late.step == "full"
         assert browser().agree("/?mode=test").step == "instructions"
         local.clock.wait(minutes=31)
         second = browser().agree("/?participant=2")

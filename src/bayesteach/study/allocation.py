@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
-from bayesteach.study.database import launches, participants, slots
+from bayesteach.study.tables import launches, participants, slots
 
 
 @dataclass(frozen=True, slots=True)

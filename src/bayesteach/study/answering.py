@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, insert, select
 
-from bayesteach.study.database import answers
 from bayesteach.study.sessions import Rules, Session, count, phase_of, total, touch
+from bayesteach.study.tables import answers
 
 Milliseconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=0, le=100_000)]

@@ -68,6 +68,7 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 }
 _REFUSED_POST: dict[int | str, dict[str, Any]] = {
     **_REFUSED,
+    400: {"description": "The body cannot be decoded."},
     403: {"description": "The header X-CSRF is not this session's."},
     413: {"description": "The body is too large."},
     422: {"description": "The body is none of an answer."},

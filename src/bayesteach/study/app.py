@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from bayesteach.study import api, pages, researcher
-from bayesteach.study.security import Guarded
+from bayesteach.study.security import HEADERS, Guarded
 from bayesteach.study.serving import Instead, Serving
 
 # What the build of the package makes of frontend/ (hatch_build.py).
@@ -50,7 +50,8 @@ def _told(request: Request, what: str, status: int) -> Response:
 
 def _missing(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    response = _told(request, "error_missing" if status < 500 else "error_server", status)
+    what = "error_server" if status >= 500 else "error_missing" if status in {404, 405} else "error_input"
+    response = _told(request, what, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
@@ -65,4 +66,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, _: Exception) -> Response:
-    return _told(request, "error_server", 500)
+    """Outside of all middleware, so the headers are put on here."""
+    response = _told(request, "error_server", 500)
+    response.headers.update({**HEADERS, "Cache-Control": "no-store"})
+    return response

@@ -2,7 +2,8 @@
 
 from sqlalchemy import Connection, insert
 
-from bayesteach.study.database import audit, now
+from bayesteach.study.database import now
+from bayesteach.study.tables import audit
 
 
 def note(connection: Connection, who: str, what: str, detail: str = "") -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from bayesteach.errors import BadStudy
-from bayesteach.study.database import Database, connect, metadata
+from bayesteach.study.database import Database, connect
 from bayesteach.study.migrations import migrate, revision
+from bayesteach.study.tables import metadata
 
 _AT_ONCE = 1000
 

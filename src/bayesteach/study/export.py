@@ -15,16 +15,8 @@ from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, Connection, and_, func, s
 
 from bayesteach.errors import BadStudy
 from bayesteach.study import psychds
-from bayesteach.study.database import (
-    Database,
-    answers,
-    asked,
-    demographics,
-    launches,
-    now,
-    participants,
-    stimuli,
-)
+from bayesteach.study.database import Database, now
+from bayesteach.study.tables import answers, asked, demographics, launches, participants, stimuli
 from bayesteach.study.variables import UNITS, VARIABLES
 
 Cell = str | int | float | None

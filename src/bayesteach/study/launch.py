@@ -8,10 +8,11 @@ from sqlalchemy import Connection, func, insert, select
 
 from bayesteach.errors import BadStudy
 from bayesteach.study.audit import note
-from bayesteach.study.database import Database, launches, now, participants, stimuli, study
+from bayesteach.study.database import Database, now
 from bayesteach.study.keys import Keys
 from bayesteach.study.materials import Materials
 from bayesteach.study.migrations import migrate
+from bayesteach.study.tables import launches, participants, stimuli, study
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, update
 
-from bayesteach.study.database import participants
 from bayesteach.study.sessions import Session
+from bayesteach.study.tables import participants
 
 # A person answers once a second at most; an outbox that comes back to the network sends a few at once.
 _BURST, _A_SECOND = 60, 5.0

@@ -8,6 +8,7 @@ from pathlib import Path
 from bayesteach.artifacts import Hidden, Shown, Stimuli
 from bayesteach.errors import BadStudy
 from bayesteach.settings import Settings, read_settings
+from bayesteach.store.manifest import check_files
 from bayesteach.store.stimuli import read_stimuli
 from bayesteach.store.workspace import Workspace
 from bayesteach.study.texts import Texts, read_texts
@@ -50,6 +51,7 @@ def read_materials(study: Path) -> Materials:
     manifest = workspace.manifest(STAGE)
     if manifest is None:
         raise BadStudy(f"study: {study} has no stimuli yet. Make them with bayesteach run {study}.")
+    check_files(workspace.folder(STAGE), manifest)
     stimuli = read_stimuli(workspace.folder(STAGE) / "stimuli")
     told, made = [arm.name for arm in settings.study.arms], [arm.name for arm in stimuli.arms]
     if told != made:

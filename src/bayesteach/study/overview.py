@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, func, select
 
-from bayesteach.study.database import Database, answers, asked, participants, stimuli, study
+from bayesteach.study.database import Database
+from bayesteach.study.tables import answers, asked, participants, stimuli, study
 
 # Milliseconds, quicker than anybody can look at two options; and a share of answers on one side that nobody reaches by chance.
 _TOO_FAST, _ONE_SIDE, _ENOUGH = 300, 0.9, 20

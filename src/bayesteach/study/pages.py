@@ -3,13 +3,15 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy import select
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bayesteach.study import sessions
-from bayesteach.study.database import study
+from bayesteach.study.allocation import is_full
 from bayesteach.study.limits import spend
 from bayesteach.study.serving import SESSION, VISIT, Serving, serving
 from bayesteach.study.sessions import Problem, Session
+from bayesteach.study.tables import study
 from bayesteach.study.visits import Visit
 
 router = APIRouter(default_response_class=HTMLResponse, include_in_schema=False)
@@ -66,13 +68,10 @@ def decide(request: Request, here: Here, said: Form) -> Response:
     if said.get("agree") != "yes":
         raise here.error("error_input", 422)
     closed = _closed(here, arrived)
-    digest = here.recruit_digest(arrived)
+    if closed is not None:
+        return closed
     with here.database.write() as connection:
-        # Whoever was let in before goes on, also while nobody new is let in.
-        known = sessions.recruited(connection, arrived.mode, digest) if digest is not None else None
-        if closed is not None and known is None:
-            return closed
-        session = sessions.begin(connection, here.rules, arrived, digest, here.clock())
+        session = sessions.begin(connection, here.rules, arrived, here.recruit_digest(arrived), here.clock())
     if session is None:
         return _ended(here, "full")
     response = RedirectResponse("/go", 303)
@@ -157,14 +156,18 @@ def _theirs(request: Request, here: Serving, arrived: Visit) -> Session | None:
 
 
 def _closed(here: Serving, arrived: Visit) -> HTMLResponse | None:
-    """The page that people see who cannot be let in now. Tests and simulations always can."""
+    """The page that people see who cannot be let in now. Tests and simulations always can, and who was let in before."""
     if arrived.mode != "live":
         return None
+    digest, wanted = here.recruit_digest(arrived), here.materials.settings.study.participants
     with here.database.read() as connection:
-        status = connection.scalar(study.select().with_only_columns(study.c.status))
+        if digest is not None and sessions.recruited(connection, arrived.mode, digest) is not None:
+            return None
+        status = connection.scalar(select(study.c.status))
+        full = is_full(connection, here.launch.id, wanted, here.rules.lease, here.clock())
     if status == "paused":
         return here.page("paused", status=503)
-    return _ended(here, "full") if status == "closed" else None
+    return _ended(here, "full") if full or status == "closed" else None
 
 
 def _page(here: Serving, session: Session, request: Request, problem: Problem | None = None) -> HTMLResponse:
@@ -189,6 +192,7 @@ def _page(here: Serving, session: Session, request: Request, problem: Problem | 
         case "comprehension":
             # A second chance comes with the instructions; which answer is right stays here.
             more["questions"] = [{"name": q.name, "text": q.text, "options": q.options} for q in texts.comprehension]
+            more["chance"] = session.failed + 1
             more["instructions"] = texts.pages["instructions"] if session.failed else ""
             if session.failed and problem is None:
                 more["problem"] = texts.tree["messages"]["comprehension_again"]

@@ -13,10 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bayesteach.errors import BadStudy
 from bayesteach.study import overview, researchers, sessions
 from bayesteach.study.audit import note
-from bayesteach.study.database import audit, recruits, study
 from bayesteach.study.export import export
 from bayesteach.study.pages import Form, Here
 from bayesteach.study.serving import SESSION, Instead, Serving
+from bayesteach.study.tables import audit, recruits, study
 
 router = APIRouter(prefix="/researcher", default_response_class=HTMLResponse, include_in_schema=False)
 COOKIE = "researcher"

@@ -8,7 +8,7 @@ from argon2.exceptions import VerificationError
 from sqlalchemy import Connection, func, insert, select, update
 
 from bayesteach.study.audit import note
-from bayesteach.study.database import researchers
+from bayesteach.study.tables import researchers
 
 FIRST = "researcher"
 _HASHER = PasswordHasher()

@@ -39,8 +39,13 @@ def prepare(study: Path, url: str, *, anew: bool = False) -> Ready:
     written = write_texts(study, read_settings(study).study.arms)
     materials = read_materials(study)
     database = connect(url)
-    reachable(database)
-    return Ready(study, url, Serving(database, materials, launch(database, materials, anew=anew)), tuple(written))
+    try:
+        reachable(database)
+        begun = launch(database, materials, anew=anew)
+    except BadStudy:
+        database.close()
+        raise
+    return Ready(study, url, Serving(database, materials, begun), tuple(written))
 
 
 def password(serving: Serving, *, anew: bool = False) -> str | None:
@@ -92,19 +97,14 @@ def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bo
         "proxy_headers": behind_proxy,
         "forwarded_allow_ips": "*" if behind_proxy else None,
         "timeout_graceful_shutdown": 10,
+        "timeout_keep_alive": 75,  # seconds; people answer every few, and a connection that is new each time costs them time
         "lifespan": "off",
     }
-    if workers == 1:
-        _run(uvicorn.Server(uvicorn.Config(make_app(ready.serving), **options)), at)  # type: ignore[arg-type]
-    else:
-        ready.serving.database.close()
-        os.environ[_STUDY], os.environ[_URL] = str(ready.study), ready.url
-        config = uvicorn.Config(f"{__name__}:application", factory=True, workers=workers, **options)  # type: ignore[arg-type]
-        Multiprocess(config, [at]).run()
-
-
-def _run(server: uvicorn.Server, at: socket.socket) -> None:
-    with suppress(KeyboardInterrupt):
-        server.run([at])
-    if not server.started:
-        raise BadStudy("serve: the server did not start. Run it again with --debug to see why.")
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped, also before it has begun
+        if workers == 1:
+            uvicorn.Server(uvicorn.Config(make_app(ready.serving), **options)).run([at])  # type: ignore[arg-type]
+        else:
+            ready.serving.database.close()
+            os.environ[_STUDY], os.environ[_URL] = str(ready.study), ready.url
+            here = f"{__name__}:{application.__name__}"
+            Multiprocess(uvicorn.Config(here, factory=True, workers=workers, **options), [at]).run()  # type: ignore[arg-type]

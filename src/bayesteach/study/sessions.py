@@ -10,9 +10,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from bayesteach.study import allocation, plan
-from bayesteach.study.database import answers, asked, comprehension, demographics, participants, recruits
 from bayesteach.study.materials import Materials
 from bayesteach.study.plan import Asked
+from bayesteach.study.tables import answers, asked, comprehension, demographics, participants, recruits
 from bayesteach.study.visits import Visit
 
 # In this order; `done` is where every ending leads.
@@ -222,6 +222,8 @@ def _comprehend(
     connection: Connection, rules: Rules, session: Session, form: Mapping[str, str], moment: datetime
 ) -> tuple[Session, Problem | None]:
     items = rules.materials.texts.comprehension
+    if form.get("chance", str(session.failed + 1)) != str(session.failed + 1):
+        return session, None  # the form of the first chance, sent twice by a double click, is no second chance
     given = {item.name: form.get(item.name, "") for item in items}
     if not all(given.values()):
         return session, "incomplete"

@@ -21,9 +21,9 @@ from bayesteach.errors import BadStudy
 from bayesteach.study import sessions
 from bayesteach.study.answering import Answer, Taken, take
 from bayesteach.study.app import make_app
-from bayesteach.study.database import participants
 from bayesteach.study.serving import SESSION, SIMULATED, Serving
 from bayesteach.study.sessions import PHASES, Session
+from bayesteach.study.tables import participants
 from bayesteach.study.visits import Visit
 
 # Seconds over a page of text, and the middle of the time for an answer.

@@ -43,12 +43,7 @@ def revision(connection: Connection) -> str | None:
 def _alone(database: Database) -> Iterator[None]:
     """While several servers start at once, one migrates and the others wait."""
     if database.is_sqlite:
-        file = database.engine.url.database
-        if not file or file == ":memory:":
-            raise BadStudy("database: a study needs a file, not SQLite's memory. Write sqlite:///FILE.")
-        place = Path(file)
-        if not place.parent.is_dir():
-            raise BadStudy(f"database: there is no folder {place.parent}. Make it, or check the path.")
+        file = str(database.engine.url.database)
         with FileLock(f"{file}.migration"):
             yield
     else:

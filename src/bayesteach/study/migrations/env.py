@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from bayesteach.study.database import metadata
+from bayesteach.study.tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
 with context.begin_transaction():
