@@ -79,7 +79,7 @@ def paper_rows() -> list[tuple[str, str]]:
     """The first two columns of the table of the paper's numbers."""
     text = (ROOT / "docs" / "paper.md").read_text("utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    return [(row[0].strip("| "), row[1]) for row in rows[2:]]
+    return [(row[0].strip("| "), row[1]) for row in rows[1:]]
 
 
 def test_the_table_of_the_papers_numbers_says_what_the_preset_does():

@@ -258,7 +258,7 @@ def _listed(settings: Settings, root: Path) -> str:
         place = source.folder or source.csv
         if place is not None:
             base = root / place
-            for name, facts in sorted(_files(base)) if base.is_dir() else [(base.name, _facts(base.stat()))]:
+            for name, facts in sorted(_files(base)) if base.is_dir() else [(base.name, _facts(base))]:
                 state.update(f"{source.name} {name} {facts}\n".encode())
     return state.hexdigest()
 
@@ -270,8 +270,13 @@ def _files(folder: Path, above: str = "") -> Iterator[tuple[str, str]]:
             if item.is_dir():
                 yield from _files(Path(item.path), f"{above}{item.name}/")
             else:
-                yield above + item.name, _facts(item.stat())
+                yield above + item.name, _facts(item)
 
 
-def _facts(state: os.stat_result) -> str:
+def _facts(file: "os.DirEntry[str] | Path") -> str:
+    """Its size and time; a link that leads nowhere has none, and `collect` will say so."""
+    try:
+        state = file.stat()
+    except OSError:
+        return "absent"
     return f"{state.st_size} {state.st_mtime_ns}"

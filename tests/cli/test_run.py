@@ -139,9 +139,10 @@ def test_in_a_terminal_a_run_shows_how_far_it_is_and_ends_cleanly_on_ctrl_c(imag
     subprocess.run(["cp", "-r", images, folder], check=True)
     parent, child = pty.openpty()
     started = subprocess.Popen(
-        [sys.executable, "-m", "bayesteach", "run", str(folder), "--set", "highlight.masks=3000"],
+        [sys.executable, "-m", "bayesteach", "run", str(folder), "--set", "highlight.masks=300"],
         stdin=child, stdout=child, stderr=child, cwd=ROOT, start_new_session=True,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "80", "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 — a job in the background ignores it
     )  # fmt: skip
     os.close(child)
     seen = b""
