@@ -2,8 +2,9 @@
 
     python benchmarks/measure_learners.py STUDY [VIEWS]
 
-results/learners-STUDY.json keeps it; with VIEWS the best lessons are taught again so often cropped and flipped. STUDY has been run to its design. Every row faces the same trials, pools and 200 candidates a trial, seen without views unless
-the row says so; `refused` is the share of trials without a lesson past 0.8 under the paper's search and under exchange.
+results/learners-STUDY.json keeps it; with VIEWS the best lessons are taught again so often cropped and flipped. STUDY has been
+run to its design. Every row faces the same trials, pools and 200 candidates a trial, seen without views; `refused` is the share
+of trials without a lesson past 0.8 under the paper's search and under exchange.
 """
 
 import sys
