@@ -65,7 +65,8 @@ def test_a_part_of_imagenet_runs_as_it_lies_on_disk(tmp_path):
 
     So few images fill no design by themselves, so its trials are named: a hit of one class beside another.
     """
-    wnids = sorted(place.name for place in (ROOT / "adversarial").iterdir())[:3]
+    wnids = sorted(place.name for place in (ROOT / "adversarial").iterdir())
+    wnids = sorted(wnids, key=lambda wnid: -len(list((ROOT / "train" / wnid).iterdir())))[:3]
     for source in ("train", "val", "adversarial"):
         for wnid in wnids:
             shutil.copytree(ROOT / source / wnid, tmp_path / source / wnid)
