@@ -97,9 +97,10 @@ def test_what_cannot_be_read_may_be_an_error(study):
 
 def test_an_image_that_changed_after_it_was_collected_is_refused(study):
     """Its digest is its name, so a map of another picture cannot come under it."""
-    make(study, until="design")
-    collected, trials = load(study, "collect"), load(study, "design")
-    probe = study / collected.entries[trials.trials[0].probe].path
+    make(study, until="teach")
+    (name, *_) = (row.trial for row in load(study, "teach").lessons)
+    (identity,) = (trial.probe for trial in load(study, "design").trials if trial.trial == name)
+    probe = study / load(study, "collect").entries[identity].path
     state = probe.stat()
     changed = bytearray(probe.read_bytes())
     changed[-20] ^= 1

@@ -1,6 +1,7 @@
 """The gallery in a real browser: what it filters, sorts and saves, and that it fits a phone."""
 
 import base64
+import html
 import json
 import os
 import re
@@ -27,23 +28,19 @@ def told(page, tmp_path):
         (pytest.fail if os.environ.get("CI") else pytest.skip)("needs Chromium")
 
     def run(script: str, width: int = 1200) -> object:
-        frame = tmp_path / "frame.html"
         # A frame has the width that it is given; a headless window has not less than 500.
-        (tmp_path / "page.html").write_text(
-            page.replace(
-                "</body>", f"<script>parent.postMessage(JSON.stringify((() => {{{script}}})()), '*')</script></body>"
-            )
+        said = (
+            f"<script>parent.document.body.dataset.told = btoa(JSON.stringify((() => {{{script}}})()))</script></body>"
         )
-        frame.write_text(
-            f"<body><iframe src=page.html width={width} height=900></iframe>"
-            "<script>onmessage = message => document.body.innerHTML = `<pre id=told>${btoa(message.data)}</pre>`</script>"
-        )
+        frame = tmp_path / "frame.html"
+        inside = html.escape(page.replace("</body>", said))
+        frame.write_text(f'<body><iframe width={width} height=900 srcdoc="{inside}"></iframe></body>', "utf-8")
         done = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom", frame.as_uri()],
-            capture_output=True, text=True, check=True, timeout=120,
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", frame.as_uri()],
+            capture_output=True, text=True, check=True, timeout=240,
         )  # fmt: skip
-        (said,) = re.findall(r'<pre id="told">([^<]*)</pre>', done.stdout)
-        return json.loads(base64.b64decode(said))
+        (told,) = re.findall(r'data-told="([^"]*)"', done.stdout)
+        return json.loads(base64.b64decode(told))
 
     return run
 
