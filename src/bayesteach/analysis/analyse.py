@@ -99,9 +99,8 @@ class Analysis:
         return found
 
 
-@threadpool_limits.wrap(
-    limits=1
-)  # matrices of a few dozen rows: beside other work, threads cost five times what they do
+# One thread: the matrices have a few dozen rows, and beside other work threads cost five times what they bring.
+@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # threadpoolctl has no types
 def analyse(
     responses: Responses, plan: Plan | None = None, progress: Progress | None = None, workers: int | None = None
 ) -> Analysis:
