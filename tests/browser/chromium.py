@@ -8,8 +8,8 @@ import sys
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# As root, as in a container, Chromium's sandbox cannot be set up.
-ARGUMENTS = ["--no-sandbox"]
+# As root, as in a container, Chromium's sandbox cannot be set up; a graphics card made of software takes a core of its own.
+ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
 
 
 def chromium() -> str | None:
