@@ -119,7 +119,7 @@ def test_completers_are_balanced_under_unequal_dropout(tmp_path, sqlite, serve, 
     counts = finishers(here)
     assert 100 < sum(counts.values()) < 150
     assert even(counts.values()), counts
-    assert end > here.clock()
+    assert abs(end - here.clock()) < timedelta(hours=2)
 
 
 def test_completers_are_as_many_as_wanted_in_every_arm(tmp_path, sqlite, serve, monkeypatch):

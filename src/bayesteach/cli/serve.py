@@ -48,21 +48,20 @@ def serve(
         scripts_are_there()
         ready = prepare(study, database or default_url(study), anew=new_launch)
     at = listen(host, port)
-    for file in ready.written[:1]:
-        out.print(
-            f"Texts for participants → {escape(str(file.parent))}: edit them before the study begins", soft_wrap=True
-        )
-    everywhere = {"127.0.0.1", "0.0.0.0", "::"}  # noqa: S104 — what they are called, not where we listen
-    shown = "localhost" if host in everywhere else host
-    base = f"http://{shown}:{at.getsockname()[1]}"
-    out.print(f"Participants  {base}/  (try it: {base}/?mode=test)", soft_wrap=True)
-    out.print(f"Researcher    {base}/researcher", soft_wrap=True)
     shown_once = password(ready.serving, anew=new_password)
-    if shown_once is not None:
-        out.print(
-            f"              name researcher, password [bold]{escape(shown_once)}[/] (shown this once: write it down)"
-        )
-    out.print(f"Answers       {escape(ready.serving.database.place)}", soft_wrap=True)
-    out.print("[dim]Ctrl-C stops the server; nothing is lost.[/]")
-    run(ready, at, workers, behind_proxy=behind_proxy)
+    everywhere = {"127.0.0.1", "0.0.0.0", "::"}  # noqa: S104 — what they are called, not where we listen
+    base = f"http://{'localhost' if host in everywhere else host}:{at.getsockname()[1]}"
+
+    def tell() -> None:
+        for file in ready.written[:1]:
+            out.print(f"Texts         {escape(str(file.parent))}: edit them before the study begins", soft_wrap=True)
+        out.print(f"Participants  {base}/  (try it: {base}/?mode=test)", soft_wrap=True)
+        out.print(f"Researcher    {base}/researcher", soft_wrap=True)
+        if shown_once is not None:
+            secret = f"password [bold]{escape(shown_once)}[/]"
+            out.print(f"              name researcher, {secret} (shown this once: write it down)", soft_wrap=True)
+        out.print(f"Answers       {escape(ready.serving.database.place)}", soft_wrap=True)
+        out.print("[dim]Ctrl-C stops the server; nothing is lost.[/]")
+
+    run(ready, at, tell, workers, behind_proxy=behind_proxy)
     out.print("Stopped.")

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,8 +88,10 @@ def scripts_are_there(static: Path = STATIC) -> None:
         )
 
 
-def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bool = False) -> None:
-    """Serve until stopped. No log of who asked for what: no addresses are kept."""
+def serve(
+    ready: Ready, at: socket.socket, tell: Callable[[], None], workers: int = 1, *, behind_proxy: bool = False
+) -> None:
+    """Serve until stopped, and `tell` once Ctrl-C is listened to. No log of who asked for what: no addresses are kept."""
     options = {
         "log_level": "warning",
         "access_log": False,
@@ -100,11 +103,25 @@ def serve(ready: Ready, at: socket.socket, workers: int = 1, *, behind_proxy: bo
         "timeout_keep_alive": 75,  # seconds; people answer every few, and a connection that is new each time costs them time
         "lifespan": "off",
     }
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how it is stopped, also before it has begun
+    with suppress(KeyboardInterrupt):  # how it is stopped
         if workers == 1:
-            uvicorn.Server(uvicorn.Config(make_app(ready.serving), **options)).run([at])  # type: ignore[arg-type]
+            _Telling(uvicorn.Config(make_app(ready.serving), **options), tell).run([at])  # type: ignore[arg-type]
         else:
             ready.serving.database.close()
             os.environ[_STUDY], os.environ[_URL] = str(ready.study), ready.url
             here = f"{__name__}:{application.__name__}"
-            Multiprocess(uvicorn.Config(here, factory=True, workers=workers, **options), [at]).run()  # type: ignore[arg-type]
+            several = Multiprocess(uvicorn.Config(here, factory=True, workers=workers, **options), [at])  # type: ignore[arg-type]
+            tell()
+            several.run()
+
+
+class _Telling(uvicorn.Server):
+    """A server that tells when it has begun."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.tell()

@@ -94,16 +94,17 @@ def person(door: Door, here: Serving, behaviour: Behaviour, number: int, rng: Ra
 def through_database(
     here: Serving, behaviour: Behaviour, people: int, *, seconds_apart: float = 60.0, seed: int = 0
 ) -> datetime:
-    """So many people who come one after the other, in a time of their own; returns its end."""
+    """So many people who come one after the other, in a time of their own that ends about now; returns its end."""
     rng = Random(seed)
-    moment = here.clock()
+    gaps = [rng.expovariate(1 / seconds_apart) if seconds_apart else 0.0 for _ in range(people)]
+    moment = here.clock() - timedelta(seconds=sum(gaps)) - timedelta(hours=1)
     heap: list[tuple[datetime, int, Iterator[float]]] = []
     clock = _Clock(moment)
     timed = replace(here, clock=clock)
-    for number in range(people):
+    for number, gap in enumerate(gaps):
         door = DatabaseDoor(timed)
         heap.append((moment, number, person(door, timed, behaviour, number, Random(rng.random()))))
-        moment += timedelta(seconds=rng.expovariate(1 / seconds_apart) if seconds_apart else 0.0)
+        moment += timedelta(seconds=gap)
     heapq.heapify(heap)
     while heap:
         clock.moment, number, script = heapq.heappop(heap)
