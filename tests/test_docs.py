@@ -65,11 +65,8 @@ def test_the_page_on_explain_names_every_option():
     assert {name for name in options - {"--help"} if name not in page} == set()
 
 
-<<<<<<< HEAD
-def test_the_mathematics_draw_their_picture(tmp_path):
-=======
 def test_the_page_on_the_study_names_every_option():
-    page = (ROOT / "docs" / "study.md").read_text()
+    page = (ROOT / "docs" / "experiment.md").read_text()
     commands = [get_command(app).commands[name] for name in ("serve", "simulate", "export", "backup", "restore")]
     options = {name for command in commands for parameter in command.params for name in parameter.opts}
     wanted = {name for name in options - {"--help"} if name.startswith("--")}
@@ -77,8 +74,7 @@ def test_the_page_on_the_study_names_every_option():
     assert {name for name in wanted if name not in page} == set()
 
 
-def test_the_demo_draws_its_picture(tmp_path):
->>>>>>> study
+def test_the_mathematics_draw_their_picture(tmp_path):
     script = ROOT / "examples" / "mathematics.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
