@@ -62,7 +62,7 @@ def test_the_page_on_explain_names_every_option():
 
 
 def test_the_page_on_the_study_names_every_option():
-    page = (ROOT / "docs" / "study.md").read_text()
+    page = (ROOT / "docs" / "experiment.md").read_text()
     commands = [get_command(app).commands[name] for name in ("serve", "simulate", "export", "backup", "restore")]
     options = {name for command in commands for parameter in command.params for name in parameter.opts}
     wanted = {name for name in options - {"--help"} if name.startswith("--")}

@@ -1,4 +1,4 @@
-"""What the browser's runner asks for and sends: JSON, by the contract in docs/study.md. It never says what is correct."""
+"""What the browser's runner asks for and sends: JSON, by the contract in docs/experiment.md. It never says what is correct."""
 
 from typing import Annotated, Any, Literal
 
