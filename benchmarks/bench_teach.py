@@ -21,6 +21,7 @@ from bayesteach.vision.images import Entry, ImageSet
 from report import once, write
 
 CLASSES, EACH, COLS, CATEGORIES = 60, 1300, 2049, 30
+LABELS = tuple(map(str, range(CLASSES)))
 SOURCES = {"train": EACH, "val": 50, "adversarial": 40}
 
 
@@ -79,8 +80,8 @@ def main() -> None:
     seen, features, posterior = study()
     collected = Collected(ImageSet(tuple(Entry(one.id, one.id, one.label, one.source) for one in seen)), ())
     context = Context(lambda: None, lambda: None)  # type: ignore[arg-type, return-value]  # no photo is looked at
-    designing = once(lambda: from_predictions(told("discriminant"), seen, CLASSES))
-    trials = from_predictions(told("discriminant"), seen, CLASSES)
+    designing = once(lambda: from_predictions(told("discriminant"), seen, LABELS))
+    trials = from_predictions(told("discriminant"), seen, LABELS)
     # What an exchange looks at for one trial: its candidates, and four restarts of about three rounds over both pools.
     looked_at = 200 + 4 * 3 * 2 * EACH
     results: dict[str, object] = {"trials": len(trials.trials), "images a class": EACH, "features": COLS}

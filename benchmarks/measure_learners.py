@@ -1,9 +1,10 @@
 """What lessons teach, by learner: log odds taught, their spread over candidates, and the share refused, on a study's own trials.
 
-    python benchmarks/measure_learners.py STUDY
+    python benchmarks/measure_learners.py STUDY [VIEWS]
 
-STUDY has been run to its design. Every row faces the same trials, pools and 200 candidates a trial, seen without views unless
-the row says so; `refused` is the share of trials without a lesson past 0.8 under the paper's search and under exchange.
+results/learners-STUDY.json keeps it; with VIEWS the best lessons are taught again so often cropped and flipped. STUDY has been
+run to its design. Every row faces the same trials, pools and 200 candidates a trial, seen without views; `refused` is the share
+of trials without a lesson past 0.8 under the paper's search and under exchange.
 """
 
 import sys
@@ -36,7 +37,6 @@ LEARNERS: dict[str, dict[str, object]] = {
     "discriminant": {"learner": "discriminant"},
 }
 SHRINKAGES = (0.01, 0.1, 1.0)
-VIEWS = 8
 
 
 def told(settings: Settings, **section: object) -> Settings:
@@ -106,12 +106,13 @@ class Study:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in {2, 3}:
         sys.exit(
-            "Usage: python benchmarks/measure_learners.py STUDY, a folder that bayesteach run has brought to its design."
+            "Usage: python benchmarks/measure_learners.py STUDY [VIEWS]; bayesteach run has brought STUDY to its design."
         )
     torch.set_grad_enabled(False)
-    study = Study(Path(sys.argv[1]))
+    folder, views = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 0
+    study = Study(folder)
     rows: dict[str, object] = {
         "trials": len(study.trials.trials),
         "shrinkage by held-out log loss": study.posterior.head.shrinkage,
@@ -120,10 +121,12 @@ def main() -> None:
         rows[name] = study.row(study.posterior, **section)
     for shrinkage in SHRINKAGES:
         rows[f"logistic, shrinkage {shrinkage:g}"] = study.row(study.shrunk(shrinkage), learner="logistic")
-    for learner in ("logistic", "discriminant"):
-        seen = study.lessons(told(study.settings, learner=learner, views=VIEWS, threshold=0.0), study.posterior)
-        rows[f"{learner}, {VIEWS} views, log odds taught"] = round(mean(row.taught for row in seen), 2)
-    write("learners", rows)
+    for learner in ("logistic", "discriminant") if views else ():
+        # The best lesson without views, taught again with them.
+        again = told(study.settings, learner=learner, views=views, rescored=1, threshold=0.0)
+        seen = study.lessons(again, study.posterior)
+        rows[f"{learner}, {views} views, log odds taught"] = round(mean(row.taught for row in seen), 2)
+    write(f"learners-{folder.name}", rows)
 
 
 if __name__ == "__main__":

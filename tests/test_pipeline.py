@@ -93,6 +93,8 @@ def test_discarding_a_trial_redoes_nothing_else(study):
     assert remade(study) == ["compose"]
     gone = Workspace(study).load("compose", STAGES[6].output).stimuli
     assert trial not in [hidden.covariates["design_trial"] for hidden in gone.hidden]
+    # Ticking another in the new gallery keeps the first.
+    assert f'const before = ["{trial}"];' in (study / "artifacts" / "compose" / "gallery.html").read_text("utf-8")
     (study / "exclude.csv").unlink()
     assert remade(study) == ["compose"]
 

@@ -94,8 +94,16 @@ class Posterior:
     @property
     def summary(self) -> str:
         """What a run says of it."""
-        heads = "; ".join(f"{row.head} head top-1 {row.top1:.1%}, log loss {row.log_loss:.3f}" for row in self.judged)
-        return f"{heads} on {self.judged[0].images} held-out images; shrinkage {self.head.shrinkage:g}"
+        heads = "; ".join(
+            f"{row.head} head top-1 {row.top1:.1%}, top-5 {row.top5:.1%}, log loss {row.log_loss:.3f}, "
+            f"calibration error {row.calibration_error:.3f}"
+            for row in self.judged
+        )
+        few = self.head.images < 10 * self.head.mean.shape[1]
+        scarce = (
+            f"; N = {self.head.images:,.0f} is below ten a feature: say fit.images if the head saw more" if few else ""
+        )
+        return f"{heads} on {self.judged[0].images} held-out images; shrinkage {self.head.shrinkage:g}{scarce}"
 
 
 @dataclass(frozen=True, slots=True)

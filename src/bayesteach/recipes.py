@@ -45,6 +45,10 @@ def shortcuts(folder: Path, seed: int, progress: "Progress") -> dict[str, Any]:
     }
 
 
+# What every published head of ImageNet was trained on, however few of its images are at hand.
+IMAGENET = {"fit": {"images": 1_281_167}}
+
+
 def folders(model: Mapping[str, Any], train: Path, val: Path, adversarial: Path | None) -> dict[str, Any]:
     """Folders of images, one folder a class; without an adversarial one, confident errors of `val` are mined."""
     places = {"train": train, "val": val, **({"adversarial": adversarial} if adversarial else {})}

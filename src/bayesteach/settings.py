@@ -1,7 +1,8 @@
 """What a study can be told: frozen settings, one model a stage, read from study.toml; and the presets "default" and "paper"."""
 
+import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,7 +84,7 @@ class Fit(Section):
     refit: bool = False
     """Bring the head to its mode first (paper: true, §2)."""
     refit_views: int = Field(0, ge=0)
-    """Random crops and flips of every training image to refit on beside the image itself (paper: 100 epochs, §2)."""
+    """Epochs of the refit in which every training image is seen in a fresh random crop and flip (paper: 100 epochs, §2)."""
     weight_decay: float = Field(1e-4, gt=0)
     """L2 on the refitted head, per image."""
     dimensions: int = Field(256, gt=0)
@@ -295,6 +296,25 @@ def override(settings: dict[str, Any], text: str) -> None:
             raise BadSettings(f"--set: {section!r} in {key!r} is not a section. `bayesteach init` writes them all.")
         settings = inner
     settings[name] = value
+
+
+def departures(made_from: Mapping[str, Any]) -> Iterator[str]:
+    """Of settings as a manifest keeps them, by section or by name, those that are not the default, as `section.key = value`."""
+    default = Settings().model_dump(mode="json")
+    for name, value in made_from.items():
+        usual: Any = default
+        for part in name.split("."):
+            usual = usual[part]
+        inner = [(f"{name}.{key}", v, usual[key]) for key, v in value.items()] if isinstance(value, Mapping) else []
+        for key, found, expected in inner or [(name, value, usual)]:
+            if found != expected:
+                yield f"{key} = {_plain(found)}"
+
+
+def _plain(value: Any) -> str:
+    """Tables by their names; all else as JSON, which TOML reads too."""
+    named = isinstance(value, list) and value and all(isinstance(row, Mapping) and "name" in row for row in value)
+    return ", ".join(row["name"] for row in value) if named else json.dumps(value, ensure_ascii=False)
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from bayesteach.stages.own_tables import excluded, own_trials
 from tests.vision.imagenet import ROOT, needs_imagenet
 
 CLASSES = 12
+LABELS = tuple(f"kind {number}" for number in range(CLASSES))
 
 
 def told(**design: object) -> Settings:
@@ -61,7 +62,7 @@ def checked(trials: Trials, rows: list[Seen], copies: dict[str, frozenset[str]] 
 
 
 def test_each_category_has_one_trial_of_each_type():
-    trials = from_predictions(told(), predictions(), CLASSES)
+    trials = from_predictions(told(), predictions(), LABELS)
     chosen = [category.category for category in trials.categories if category.chosen]
     assert len(chosen) == 4
     own = [(t.category, t.trial_type) for t in trials.trials if t.kind == "trial"]
@@ -81,7 +82,7 @@ def test_the_laws_hold_for_any_predictions(seed, each, wanted, mined):
             copies[b] = copies.get(b, frozenset()) | {a}
     settings = told(categories=wanted, mined=["val"] if mined else [], pool=["train", "val"])
     try:
-        trials = from_predictions(settings, rows, CLASSES, copies)
+        trials = from_predictions(settings, rows, LABELS, copies)
     except Empty:
         return
     checked(trials, rows, copies)
@@ -90,11 +91,11 @@ def test_the_laws_hold_for_any_predictions(seed, each, wanted, mined):
 def test_nothing_depends_on_the_order_of_the_predictions():
     rows = predictions()
     shuffled = [rows[int(i)] for i in np.random.default_rng(1).permutation(len(rows))]
-    assert from_predictions(told(), rows, CLASSES).trials == from_predictions(told(), shuffled, CLASSES).trials
+    assert from_predictions(told(), rows, LABELS).trials == from_predictions(told(), shuffled, LABELS).trials
 
 
 def test_categories_are_evenly_spaced_ranks_of_accuracy():
-    trials = from_predictions(told(categories=3), predictions(), CLASSES)
+    trials = from_predictions(told(categories=3), predictions(), LABELS)
     accuracies = [category.accuracy for category in trials.categories]
     assert accuracies == sorted(accuracies)
     unfilled = {row.category for row in trials.unfilled}
@@ -138,7 +139,7 @@ def test_the_alternative_is_the_most_confusable_class_with_ties_settled(seed):
 def test_mined_errors_are_confident_and_never_standard_errors():
     rows = [row for row in predictions() if row.source != "adversarial"]
     settings = validated({"design": {"categories": 4, "mined": ["val"], "mined_confidence": 0.6}}, "test")
-    trials = from_predictions(settings, rows, CLASSES)
+    trials = from_predictions(settings, rows, LABELS)
     mined = [t for t in trials.trials if t.trial_type == "adversarial_incorrect"]
     assert mined
     assert {t.source for t in mined} == {"mined"}
@@ -147,12 +148,12 @@ def test_mined_errors_are_confident_and_never_standard_errors():
 
 
 def test_the_pool_can_be_kept_to_what_is_answered_as_labelled():
-    trials = from_predictions(told(pool_filter="answered_as_labelled"), predictions(), CLASSES)
+    trials = from_predictions(told(pool_filter="answered_as_labelled"), predictions(), LABELS)
     assert all(row.answer == row.label for row in trials.pool)
 
 
 def test_practice_and_attention_come_from_categories_that_the_study_does_not_use():
-    trials = from_predictions(told(), predictions(), CLASSES)
+    trials = from_predictions(told(), predictions(), LABELS)
     used = {t.category for t in trials.trials if t.kind == "trial"}
     extra = [t for t in trials.trials if t.kind != "trial"]
     assert [t.kind for t in extra] == ["practice"] * 2 + ["attention"] * 3
@@ -164,7 +165,7 @@ def test_practice_and_attention_come_from_categories_that_the_study_does_not_use
 
 def test_what_cannot_be_filled_is_listed_and_nothing_is_relaxed():
     rows = [row for row in predictions() if not (row.source == "adversarial" and row.label < 9)]
-    trials = from_predictions(told(), rows, CLASSES)
+    trials = from_predictions(told(), rows, LABELS)
     assert {c.category for c in trials.categories if c.chosen} <= {9, 10, 11}
     listed = {(row.category, row.trial_type): row.reason for row in trials.unfilled}
     for label in range(9):
@@ -174,15 +175,15 @@ def test_what_cannot_be_filled_is_listed_and_nothing_is_relaxed():
 
 def test_a_class_with_too_small_a_pool_is_named():
     rows = [row for row in predictions() if not (row.source == "train" and row.label == 5)]
-    trials = from_predictions(told(categories=12), rows, CLASSES)
-    assert "class 5 has 0 images in the pool, a lesson needs 2" in {row.reason for row in trials.unfilled}
+    trials = from_predictions(told(categories=12), rows, LABELS)
+    assert "'kind 5' has 0 images in the pool, a lesson needs 2" in {row.reason for row in trials.unfilled}
     assert 5 not in {label for t in trials.trials for label in (t.target, t.alternative)}
 
 
 def test_no_trial_at_all_is_an_error_with_the_reason():
     rows = [row for row in predictions() if row.source != "adversarial"]
     with pytest.raises(Empty, match="adversarial_incorrect: there is no such image"):
-        from_predictions(told(), rows, CLASSES)
+        from_predictions(told(), rows, LABELS)
 
 
 def tables(folder, **files: str) -> Context:
@@ -255,6 +256,6 @@ def test_published_accuracies_and_confusions_come_out_of_a_table_of_predictions(
 def test_designed_is_what_the_stage_calls():
     candidates = _Candidates.of(told(), predictions(), CLASSES, torch.zeros(CLASSES, CLASSES, dtype=torch.float64))
     assert (
-        designed(told(), candidates, {}, predictions()).trials
-        == from_predictions(told(), predictions(), CLASSES).trials
+        designed(told(), candidates, {}, predictions(), LABELS).trials
+        == from_predictions(told(), predictions(), LABELS).trials
     )

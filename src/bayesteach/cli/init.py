@@ -56,7 +56,7 @@ def init(  # noqa: PLR0913, PLR0917 — one parameter an option
         told: dict[str, Any] = {"name": model, "checkpoint": checkpoint and str(checkpoint.absolute())}
         told |= {"labels": labels and str(labels.absolute())}
         said = recipes.folders({key: value for key, value in told.items() if value}, train, val, adversarial)
-        said["seed"] = seed
+        said |= {"seed": seed} | (recipes.IMAGENET if recipe == "imagenet" else {})
     if preset != "default":
         said["preset"] = preset
     name, files = said["model"]["name"], {key: said["model"].get(key) for key in ("checkpoint", "labels")}

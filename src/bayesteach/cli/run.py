@@ -1,6 +1,7 @@
 """`bayesteach run` and `bayesteach status`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,11 +9,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from bayesteach.cli.console import out, progress
+from bayesteach.cli.console import err, out, progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from bayesteach.pipeline import Made
     from bayesteach.stages.context import Watch
 
 StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.")]
@@ -60,23 +62,42 @@ def run(
 
 
 def status(study: StudyFolder, preset: Preset = None, change: Change = None) -> None:
-    """What a study has made, when, and what a run would make anew and why."""
-    from datetime import UTC, datetime  # noqa: PLC0415
-
+    """What a study has made, when, from which settings, and what a run would make anew and why."""
     from bayesteach.pipeline import Run  # noqa: PLC0415 — torch and timm take seconds
     from bayesteach.settings import read_settings  # noqa: PLC0415
     from bayesteach.store.workspace import Workspace  # noqa: PLC0415
 
-    table = Table("stage", "state", "made", "took", "what it is", box=None, pad_edge=False)
-    for made in Run(Workspace(study), read_settings(study, change or (), preset)).status():
-        manifest = made.manifest
-        state = "[green]up to date[/]" if made.fresh else f"[yellow]{escape(made.reason)}[/]"
-        when = took = what = ""
-        if manifest is not None:
-            age = datetime.now(UTC) - datetime.fromtimestamp(made.folder.stat().st_mtime, UTC)
-            when, took, what = _age(age.total_seconds()), f"{manifest.seconds:.0f} s", manifest.summary
-        table.add_row(made.stage.name, state, when, took, escape(what))
+    settings = read_settings(study, change or (), preset)
+    model = settings.model
+    out.print(
+        escape(
+            f"{model.name}, {model.geometry} geometry, engine {model.engine} {model.precision}, {settings.preset} preset"
+        )
+    )
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    with err.status("Looking at what is there"):
+        known = list(Run(Workspace(study), settings).status())
+    for made in known:
+        table.add_row(made.stage.name, "\n".join(_lines(made)))
     out.print(table)
+
+
+def _lines(made: "Made") -> Iterator[str]:
+    """A stage in a few lines: its state and age, what it is, and what it was made from beside the defaults."""
+    from bayesteach.settings import departures  # noqa: PLC0415
+
+    manifest = made.manifest
+    state = "[green]up to date[/]" if made.fresh else f"[yellow]to be made: {escape(made.reason)}[/]"
+    if manifest is None:
+        yield state
+        return
+    age = datetime.now(UTC) - datetime.fromtimestamp(made.folder.stat().st_mtime, UTC)
+    yield f"{state} · made {_age(age.total_seconds())} in {manifest.seconds:.0f} s"
+    yield escape(manifest.summary)
+    told = "; ".join(departures(manifest.settings))
+    yield f"[dim]{escape(told) if told else 'all settings as by default'}[/]"
 
 
 def _age(seconds: float) -> str:

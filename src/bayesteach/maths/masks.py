@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import torch
 from jaxtyping import Float
@@ -114,6 +114,7 @@ class MaskPrior:
         return weight.flatten().argsort(descending=True, stable=True)
 
 
+@cache
 def _factor(side: int, length_scale: float) -> Float[Tensor, "side rank"]:
     """F with F Fᵀ ≈ exp(−(i − j)² / 2ℓ²): its first eigenvectors, scaled."""
     place = torch.arange(side, dtype=torch.float64)

@@ -28,19 +28,19 @@ def design(settings: Settings, context: Context, collected: Collected, features:
     )
     own = own_trials(context, features.seen, classifier.index)
     if own is not None:
-        pool = _Pool.of(settings, features.seen, collected.copies_of)
+        pool = _Pool.of(settings, features.seen, collected.copies_of, classifier.labels)
         for trial in own:
             pool.reserve(trial.probe)
         return _made(own, pool, candidates, [])
-    return designed(settings, candidates, collected.copies_of, features.seen)
+    return designed(settings, candidates, collected.copies_of, features.seen, classifier.labels)
 
 
 def from_predictions(
-    settings: Settings, seen: Sequence[Seen], classes: int, copies: Mapping[str, frozenset[str]] | None = None
+    settings: Settings, seen: Sequence[Seen], labels: Sequence[str], copies: Mapping[str, frozenset[str]] | None = None
 ) -> Trials:
     """The same from a table of predictions alone; ties between alternatives are settled without mean probabilities."""
-    candidates = _Candidates.of(settings, seen, classes, torch.zeros(classes, classes, dtype=torch.float64))
-    return designed(settings, candidates, copies or {}, seen)
+    unknown = torch.zeros(len(labels), len(labels), dtype=torch.float64)
+    return designed(settings, _Candidates.of(settings, seen, len(labels), unknown), copies or {}, seen, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +102,14 @@ class _Pool:
     each: int
     copies: Mapping[str, frozenset[str]]
     rows: Mapping[str, Seen]
+    labels: Sequence[str]
     needed: set[int] = field(default_factory=set)
     probes: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, settings: Settings, seen: Sequence[Seen], copies: Mapping[str, frozenset[str]]) -> "_Pool":
+    def of(
+        cls, settings: Settings, seen: Sequence[Seen], copies: Mapping[str, frozenset[str]], labels: Sequence[str]
+    ) -> "_Pool":
         wanted = settings.design
         rows = {
             one.id: one
@@ -116,7 +119,7 @@ class _Pool:
         free: dict[int, set[str]] = {}
         for one in rows.values():
             free.setdefault(one.label, set()).add(one.id)
-        return cls(free, settings.teach.each, copies, rows)
+        return cls(free, settings.teach.each, copies, rows, labels)
 
     def lacks(self, probe: str, target: int, alternative: int) -> str | None:
         """Why no trial can have this probe and these options beside those there are; None if it can."""
@@ -126,7 +129,7 @@ class _Pool:
         for label in (target, alternative, *sorted(self.needed)):
             left = len(self.free.get(label, set()) - removed)
             if left < self.each:
-                return f"class {label} has {left} images in the pool, a lesson needs {self.each}"
+                return f"{self.labels[label]!r} has {left} images in the pool, a lesson needs {self.each}"
         return None
 
     def reserve(self, probe: str, *options: int) -> None:
@@ -141,7 +144,11 @@ class _Pool:
 
 
 def designed(
-    settings: Settings, candidates: _Candidates, copies: Mapping[str, frozenset[str]], seen: Sequence[Seen]
+    settings: Settings,
+    candidates: _Candidates,
+    copies: Mapping[str, frozenset[str]],
+    seen: Sequence[Seen],
+    labels: Sequence[str],
 ) -> Trials:
     """Categories of evenly spaced ranks by accuracy, among those that can have all three trial types.
 
@@ -151,14 +158,14 @@ def designed(
     ranked = sorted(accuracies, key=lambda c: (accuracies[c][0], c))
     unfilled: list[Unfilled] = []
     able = []
-    alone = _Pool.of(settings, seen, copies)
+    alone = _Pool.of(settings, seen, copies, labels)
     for category in ranked:
         lacking = [lack for kind in TRIAL_TYPES if (lack := _lack(candidates, alone, category, kind))]
         unfilled += lacking
         if not lacking:
             able.append(category)
     while True:
-        pool = _Pool.of(settings, seen, copies)
+        pool = _Pool.of(settings, seen, copies, labels)
         chosen = _evenly(able, settings.design.categories)
         trials: list[Trial] = []
         lost = []

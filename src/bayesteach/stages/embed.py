@@ -20,7 +20,7 @@ from bayesteach.vision.images import Entry
 T = TypeVar("T")
 
 # Photos decoded while the network works on the block before.
-_READERS = 2
+READERS = 2
 
 
 def embed(settings: Settings, context: Context, collected: Collected) -> Features:
@@ -31,24 +31,24 @@ def embed(settings: Settings, context: Context, collected: Collected) -> Feature
     summed_only = set(settings.fit.train) - _in_trials(settings)
     entries = list(collected.images)
     advance = context.watch("embedding", len(entries))
-    features: dict[str, Tensor] = {}
-    skipped: list[Skipped] = []
+    places = {entry.id: place for place, entry in enumerate(entries)}
+    features = torch.empty(len(entries), context.classifier().head.shape[1])
+    whole = torch.zeros(len(entries), dtype=torch.bool)
     for exact in (True, False):
-        group = {entry.id: entry for entry in entries if (entry.split not in summed_only) == exact}
-        for ids in units(list(group)):
-            some = [group[i] for i in ids]
-            found = _embedded(some, context, exact=exact)
-            readable = found["readable"].tolist()
-            features |= zip(
-                [i for i, whole in zip(ids, readable, strict=True) if whole], found["features"], strict=True
-            )
-            skipped += [_skipped(entry, context) for entry, whole in zip(some, readable, strict=True) if not whole]
+        group = [entry.id for entry in entries if (entry.split not in summed_only) == exact]
+        for ids in units(group):
+            found = _embedded([entries[places[i]] for i in ids], context, exact=exact)
+            rows = torch.tensor([places[i] for i in ids])
+            whole[rows] = found["readable"]
+            features[rows[found["readable"]]] = found["features"]
             advance(len(ids))
-    kept = [entry for entry in entries if entry.id in features]
-    if not kept:
+    if not whole.any():
         raise Empty(f"embed: none of {len(entries)} images can be read. Check the sources.")
-    stacked = torch.stack([features[entry.id] for entry in kept])
-    return Features(_answers(kept, stacked, context), stacked, tuple(skipped))
+    skipped = [_skipped(entry, context) for entry, read in zip(entries, whole.tolist(), strict=True) if not read]
+    if skipped:
+        features = features[whole]
+        entries = [entry for entry, read in zip(entries, whole.tolist(), strict=True) if read]
+    return Features(_answers(entries, features, context), features, tuple(skipped))
 
 
 def views_of(context: Context, entry: Entry, count: int, rng: Generator) -> Float[Tensor, "views cols"]:
@@ -57,7 +57,7 @@ def views_of(context: Context, entry: Entry, count: int, rng: Generator) -> Floa
 
     def make() -> dict[str, Tensor]:
         pixels = classifier.augment(entry.photo(context.root), count, rng)
-        return {"features": _sums_engine(context).features(pixels)}
+        return {"features": sums_engine(context).features(pixels)}
 
     parts = ("views", model_digest(classifier), context.engine().name, entry.id, count, rng.initial_seed())
     return context.remembered("views", parts, make)["features"]
@@ -68,7 +68,7 @@ def _in_trials(settings: Settings) -> set[str]:
     return {*design.standard, *design.adversarial, *design.mined, *design.pool, *settings.fit.held_out}
 
 
-def _sums_engine(context: Context) -> Engine:
+def sums_engine(context: Context) -> Engine:
     """Features have no screening: where the study's engine is int8, its fp32 serves."""
     engine = context.engine()
     return engine.true if isinstance(engine, Screened) else engine
@@ -76,7 +76,7 @@ def _sums_engine(context: Context) -> Engine:
 
 def _embedded(entries: Sequence[Entry], context: Context, *, exact: bool) -> dict[str, Tensor]:
     classifier = context.classifier()
-    engine = plain_engine(classifier) if exact else _sums_engine(context)
+    engine = plain_engine(classifier) if exact else sums_engine(context)
 
     def make() -> dict[str, Tensor]:
         readable = torch.zeros(len(entries), dtype=torch.bool)
@@ -102,7 +102,7 @@ def _pixels(entries: Sequence[Entry], context: Context) -> Iterator[tuple[int, T
         except BadImage:
             return None
 
-    with ThreadPoolExecutor(_READERS) as readers:
+    with ThreadPoolExecutor(READERS) as readers:
         for part in _blocks(enumerate(entries), 2 * BLOCK):
             done: Iterable[Tensor | None] = readers.map(read, [entry for _, entry in part])
             yield from ((place, pixels) for (place, _), pixels in zip(part, done, strict=True) if pixels is not None)

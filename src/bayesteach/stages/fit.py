@@ -8,11 +8,10 @@ from bayesteach.artifacts import Features, Judged, Posterior, Seen
 from bayesteach.errors import Empty
 from bayesteach.maths.curvature import CurvatureSums, HeadPosterior, choose_shrinkage
 from bayesteach.maths.discriminant import ScatterSums, choose_discriminant
-from bayesteach.maths.refit import refit_head
 from bayesteach.settings import Settings
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, rng
-from bayesteach.stages.embed import views_of
+from bayesteach.stages.refit import refitted
 
 # Images whose logits are in memory at a time: 100 draws of 1000 classes take 0.2 GB.
 _BLOCK = 256
@@ -41,7 +40,7 @@ def fit(settings: Settings, context: Context, collected: Collected, features: Fe
     advance = context.watch("fitting", 4)
     head = context.classifier().head
     if wanted.refit:
-        head = _refitted(settings, context, collected, features, train)
+        head = refitted(settings, context, collected, features, train)
     advance(1)
 
     sums, scatter = CurvatureSums(*head.shape), ScatterSums(*head.shape)
@@ -84,22 +83,6 @@ def _labels(seen: list[Seen]) -> Int[Tensor, " images"]:
 
 def _blocks(seen: list[Seen], size: int = 4096) -> list[list[Seen]]:
     return [seen[start : start + size] for start in range(0, len(seen), size)]
-
-
-def _refitted(
-    settings: Settings, context: Context, collected: Collected, features: Features, train: list[Seen]
-) -> Float[Tensor, "classes cols"]:
-    """The head at its mode on the training images, and on so many views of each."""
-    z, labels = [features.of([seen.id for seen in train])], [_labels(train)]
-    if settings.fit.refit_views:
-        advance = context.watch("views to refit on", len(train))
-        for seen in train:
-            entry = collected.entries[seen.id]
-            z.append(views_of(context, entry, settings.fit.refit_views, rng(settings.seed, "refit", seen.id)))
-            labels.append(torch.full((settings.fit.refit_views,), seen.label))
-            advance(1)
-    start = context.classifier().head
-    return refit_head(torch.cat(z), torch.cat(labels), start, weight_decay=settings.fit.weight_decay).head.float()
 
 
 def _judged(

@@ -10,6 +10,7 @@ from PIL import Image
 
 from bayesteach.artifacts import Hidden, Lessons, Shown, Stimuli, Trials
 from bayesteach.settings import Settings
+from bayesteach.vision.overlay import CLEAR
 
 # WebP at this quality takes a tenth of the PNGs, and shows the same to the eye.
 _QUALITY = 82
@@ -50,6 +51,8 @@ def gallery(
             unfilled=[(labels[u.category] if u.category >= 0 else "", u.trial_type, u.reason) for u in trials.unfilled],
             discarded=sorted(discarded),
             masks=settings.highlight.masks,
+            clear=CLEAR,
+            arms=[(arm.name, arm.probe or "–", arm.examples or "–") for arm in settings.study.arms],
         )
     )
 
@@ -69,6 +72,8 @@ def _row(shown: Shown, hidden: Hidden, stimuli: Stimuli, fullest: str) -> dict[s
         "prior": numbers.get("prior"),
         "posterior": numbers.get("posterior"),
         "taught": numbers.get("taught"),
+        "rank": numbers.get("rank"),
+        "candidates": numbers.get("candidates"),
         "effective_samples": numbers.get("effective_samples"),
         "map_noise": numbers.get("map_noise"),
         "probe": _picture(stimuli.pictures, shown.probe),
