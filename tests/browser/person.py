@@ -58,9 +58,7 @@ class Person:
 
     def press(self, button: str) -> None:
         """The button or link of that name, by pointer."""
-        self.page.locator("a, button").get_by_text(button, exact=True).or_(
-            self.page.locator("a:visible, button:visible", has_text=button)
-        ).first.click()
+        self.page.locator("a:visible, button:visible", has_text=button).first.click()
 
     def consent(self, link: str = "/") -> None:
         """From a link to the instructions."""
@@ -126,6 +124,19 @@ class Person:
         """Which trial is on screen, from 1."""
         self.page.wait_for_selector(PAINTED)
         return int(self.page.locator("#count").inner_text().split()[0])
+
+    @property
+    def arm(self) -> str:
+        ((arm,),) = self.server.ask("SELECT arm FROM participants WHERE id = ?", self.number)
+        return str(arm)
+
+    def stored(self, count: int) -> list[Any]:
+        """The choices that the database has, once there are so many."""
+        for _ in range(300):
+            if len(self.rows()) >= count:
+                break
+            self.page.wait_for_timeout(100)
+        return self.rows()
 
     def rows(self, columns: str = "choice", phase: str = "trials") -> list[Any]:
         """What the database has of them, in order."""

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.conftest import People
+from tests.browser.pages import accessible, tells_nothing
 from tests.browser.person import PAINTED, Person
 
 SHOWN = {
@@ -14,22 +15,28 @@ SHOWN = {
 
 
 def test_a_whole_session_in_each_arm(people: People) -> None:
-    arms = {}
-    for place, by in enumerate(("key", "pointer", "key", "pointer")):
-        person = people(viewport={"width": (1280, 390)[place // 2], "height": 760})
+    seen: dict[str, tuple[int, int]] = {}
+    # Places come in blocks of the four arms, and others may have taken some of this one: seven people meet all.
+    for number in range(2 * len(SHOWN) - 1):
+        by = ("key", "pointer")[number % 2]
+        person = people(viewport={"width": (1280, 390)[number // 2 % 2], "height": 760})
         person.reach("trials")
-        seen = (person.page.locator(".probe img").count(), person.page.locator(".examples img").count())
-        ((arm,),) = person.server.ask("SELECT arm FROM participants WHERE id = ?", person.number)
-        arms[arm] = seen
+        if person.arm in seen:
+            continue
+        page = person.page
+        seen[person.arm] = (page.locator(".probe img").count(), page.locator(".examples img").count())
+        tells_nothing(person)
+        accessible(person)
         person.answer_all(by=by)
-        code = person.finish()
-        assert code
+        assert person.finish()
         assert person.rows() == person.told["trials"]
         assert person.rows(phase="practice") == person.told["practice"]
-        assert set(person.rows("by")) == {by}
+        assert set(person.rows('"by"')) == {by}
         assert not any(person.rows("resumed"))
         assert person.server.ask("SELECT ending FROM participants WHERE id = ?", person.number) == [("complete",)]
-    assert arms == SHOWN
+        if len(seen) == len(SHOWN):
+            break
+    assert seen == SHOWN
 
 
 def test_by_keyboard_alone(person: Person) -> None:
@@ -83,7 +90,7 @@ def test_by_keyboard_alone(person: Person) -> None:
     go("Finish")
     page.wait_for_selector("#code")
     assert person.rows() == person.told["trials"]
-    assert set(person.rows("by")) == {"key"}
+    assert set(person.rows('"by"')) == {"key"}
 
 
 def test_reload_in_the_middle(person: Person) -> None:
@@ -105,6 +112,7 @@ def test_the_network_is_lost_and_comes_back(person: Person) -> None:
     for choice in (1, 1, 0, 0):
         person.answer(choice)
     person.page.wait_for_selector("#line:has-text('No connection')")
+    accessible(person)
     assert person.rows() == []
     person.answer(1)
     # Five wait: the sixth trial does too.
@@ -151,8 +159,10 @@ def test_a_second_window(person: Person) -> None:
     old.keyboard.press("f")
     old.wait_for_selector("h1:text('You have gone on in another window')")
     assert person.rows() == [1, 1]
-    old.click("text=Go on here instead")
-    person.page = old
+    person.page, newer = old, person.page
+    accessible(person)
+    newer.close()
+    person.press("Go on here instead")
     assert person.place() == 3
     person.answer_all()
     assert person.rows() == person.told["trials"]
@@ -175,4 +185,4 @@ def test_people_who_share_a_computer(person: Person) -> None:
     assert person.place() == 1
     person.answer(0)
     assert person.place() == 2
-    assert person.rows() == [0]
+    assert person.stored(1) == [0]

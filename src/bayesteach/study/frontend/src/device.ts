@@ -8,6 +8,7 @@ export async function device(page: HTMLElement): Promise<void> {
     if (row) row.hidden = good;
     return good;
   };
+  report("checking", false);
   const size = () => report("small", innerWidth >= NARROW);
   const [shows] = await Promise.all([decodes(page.dataset["picture"] as string), keeps().then((good) => report("storage", good))]);
   size();

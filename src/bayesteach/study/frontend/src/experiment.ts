@@ -59,7 +59,14 @@ async function phase(main: HTMLElement, line: HTMLElement): Promise<void> {
   const timeline = trials
     .slice(first)
     .flatMap((trial, done) => [...(breaks(session, first + done, done) ? [rest] : []), ask(trial, first + done)]);
-  const jsPsych = initJsPsych({ display_element: main, default_iti: GAP });
+  const jsPsych = initJsPsych({
+    display_element: main,
+    default_iti: GAP,
+    // jsPsych makes the whole experiment a stop of the Tab key; there is nothing to do there.
+    on_trial_start: () => {
+      main.tabIndex = -1;
+    },
+  });
   if (timeline.length > 0) {
     const simulated = simulation(session);
     await (simulated ? jsPsych.simulate(timeline, simulated) : jsPsych.run(timeline));
