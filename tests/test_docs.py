@@ -88,9 +88,12 @@ def test_the_tutorial_runs_from_an_empty_folder(tmp_path):
     steps = re.findall(r"^```(python|sh)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert [language for language, _ in steps][:2] == ["python", "sh"]
     for language, code in steps:
-        words = ["-c", code] if language == "python" else ["-m", *shlex.split(code)]
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert done.returncode == 0, code + done.stdout + done.stderr
+        commands = (
+            [["-c", code]] if language == "python" else [["-m", *shlex.split(line)] for line in code.splitlines()]
+        )
+        for words in commands:
+            done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
+            assert done.returncode == 0, " ".join(words) + done.stdout + done.stderr
     for made in ("my-study/artifacts/compose/gallery.html", "my-study/measures/means.csv", "analysis/report.html"):
         assert (tmp_path / made).is_file()
     assert (tmp_path / "answers" / "dataset_description.json").is_file()
