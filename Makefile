@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# What the installation builds for browsers, with a Node that it brings along.
+FRONTEND := hatch_build.py $(shell find src/bayesteach/study/frontend -type f -not -path '*/node_modules/*')
 # A worker a processor, one thread each: workers of several threads wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
@@ -34,9 +36,9 @@ bench: $(INSTALLED) ## Measure beside peers, in one run on a quiet machine; resu
 	@set -e; for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench; done
 
 clean: ## Remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache out
+	rm -rf $(VENV) src/bayesteach/study/static src/bayesteach/study/frontend/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache out
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt $(FRONTEND)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bayesteach needs Python 3.11 or later, found " + sys.version.split()[0] + " as $(PYTHON). Try make PYTHON=python3.12.")'
 	$(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'

@@ -18,6 +18,9 @@ from bayesteach.analysis.analyse import Plan
 from bayesteach.analysis.regressions import regress
 from bayesteach.analysis.simulate import paper_trials, simulate
 from bayesteach.responses import from_table, read_responses
+from bayesteach.study.backup import restore
+from bayesteach.study.database import connect
+from bayesteach.study.materials import read_materials
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.geometry import Geometry
 from bayesteach.vision.images import ImageSet
@@ -475,7 +478,22 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         "BadShape",
         ["start", "1 terms", "expected 2"],
     ),
+    "a database that is no address": (lambda: connect("answers"), "BadStudy", ["'answers'", "sqlite:///FILE"]),
+    "a database of another kind": (lambda: connect("mysql://host/x"), "BadStudy", ["mysql", "sqlite or postgresql"]),
+    "a database in memory": (lambda: connect("sqlite://"), "BadStudy", ["memory", "sqlite:///FILE"]),
+    "a backup that is not there": (
+        lambda: restore(Path("nothing.db"), connect("sqlite:///x.db")),
+        "BadStudy",
+        ["there is no nothing.db"],
+    ),
+    "a study without stimuli": (lambda: read_materials(empty_study()), "BadStudy", ["no stimuli", "bayesteach run"]),
 }
+
+
+def empty_study() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "study.toml").write_text("")
+    return folder
 
 
 def raised(case: Callable[[], object]) -> tuple[list[str], str]:

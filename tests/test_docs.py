@@ -61,6 +61,15 @@ def test_the_page_on_explain_names_every_option():
     assert {name for name in options - {"--help"} if name not in page} == set()
 
 
+def test_the_page_on_the_study_names_every_option():
+    page = (ROOT / "docs" / "experiment.md").read_text()
+    commands = [get_command(app).commands[name] for name in ("serve", "simulate", "export", "backup", "restore")]
+    options = {name for command in commands for parameter in command.params for name in parameter.opts}
+    wanted = {name for name in options - {"--help"} if name.startswith("--")}
+    assert "--behind-proxy" in wanted
+    assert {name for name in wanted if name not in page} == set()
+
+
 def test_the_demo_draws_its_picture(tmp_path):
     script = ROOT / "examples" / "mathematics.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -185,6 +185,12 @@ class Study(Section):
 
     trials_per_person: int | None = Field(None, gt=0)
     """How many of the trials each person sees; all if not said (paper: all 89, §7)."""
+    participants: int | None = Field(None, gt=0)
+    """How many people are to finish; then the study is full. No limit if not said (paper: 160, §7)."""
+    lease_minutes: float = Field(30.0, gt=0)
+    """After how long a silence a person's place may go to another; the person may finish all the same."""
+    break_every: int = Field(25, ge=0)
+    """Trials between breaks; 0 for none."""
     arms: tuple[Arm, ...] = Field(default_factory=_two_by_two, min_length=1)
     """The conditions (paper: saliency yes/no × examples yes/no, §7)."""
 

@@ -5,11 +5,15 @@ from typing import Annotated
 import typer
 
 from bayesteach.cli.analyse import analyse
+from bayesteach.cli.backup import backup, restore
 from bayesteach.cli.console import OneMessage
 from bayesteach.cli.explain import explain
+from bayesteach.cli.export import export
 from bayesteach.cli.init import init
 from bayesteach.cli.power import power
 from bayesteach.cli.run import run, status
+from bayesteach.cli.serve import serve
+from bayesteach.cli.simulate import simulate
 
 app = typer.Typer(
     cls=OneMessage,
@@ -27,7 +31,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain, analyse, power):
+for command in (init, run, status, explain, serve, backup, restore, simulate, export, analyse, power):
     app.command()(command)
 
 
