@@ -67,9 +67,9 @@ def main() -> None:
         "fit": TRAIN / rates["fit"],
         "highlight": passes / rates["mask passes"],
     }
-    found: dict[str, object] = (
-        {f"{name}, a second": round(rate, 1) for name, rate in rates.items()}
-        | {"engine of the mask passes": engine.name}
+    found: dict[str, object] = {f"{name}, a second": round(rate, 1) for name, rate in rates.items()}
+    found |= (
+        {"engine of the mask passes": engine.name}
         | {f"{name}, hours for ImageNet": round(seconds / 3600, 2) for name, seconds in hours.items()}
         | {
             "features of ImageNet, GB": round(images * cols * 4 / 1e9, 1),

@@ -67,8 +67,8 @@ def read_responses(
     """
     if "://" in str(source):
         raise BadResponses(
-            "responses: a study's database is read by bayesteach export STUDY OUT, in one consistent snapshot. Export "
-            "it, and pass OUT."
+            "responses: a study's database is read by bayesteach analyse ADDRESS, or exported by bayesteach export "
+            "STUDY OUT, in one consistent snapshot. Pass OUT."
         )
     place = Path(source)
     files = _psych_ds(place) if place.is_dir() else [place]

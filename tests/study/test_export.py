@@ -167,13 +167,31 @@ def test_responses_read_it_as_it_is(local, tmp_path):
     assert set(own.groupby("participant")["completed"].first()) == {0.0, 1.0}
 
 
-def test_analyse_takes_it_as_it_is(local, tmp_path):
-    through_database(local, Behaviour(lambda n, h, a: hash((n, h.trial, a)) % 3 > 0, lambda _: 0.0), 16)
-    export(local.database, TITLE, tmp_path / "set", mode="simulated")
-    command = [sys.executable, "-m", "bayesteach", "analyse", str(tmp_path / "set"), "--bootstrap", "100"]
-    done = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+def analyse(source, out, *more):
+    command = [sys.executable, "-m", "bayesteach", "analyse", source, "--bootstrap", "100", "--out", str(out), *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_analyse_takes_the_data_set_as_it_is_and_the_database_too(here, url, tmp_path):
+    through_database(here, Behaviour(lambda n, h, a: hash((n, h.trial, a)) % 3 > 0, lambda _: 0.0), 16)
+    export(here.database, TITLE, tmp_path / "set", mode="simulated")
+    sources = {"exported": (str(tmp_path / "set"),), "read": (url, "--mode", "simulated")}
+    for name, (source, *more) in sources.items():
+        done = analyse(source, tmp_path / name, *more)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name / "report.html").stat().st_size > 10_000
+    exported, read = ((tmp_path / name / "coefficients.csv").read_text() for name in sources)
+    assert exported == read
+
+
+def test_a_database_without_a_study_is_refused_and_none_is_begun(tmp_path):
+    missing = analyse(f"sqlite:///{tmp_path / 'none.db'}", tmp_path / "out")
+    assert (missing.returncode, (tmp_path / "none.db").exists()) == (2, False)
+    assert "there is no file" in missing.stderr
+    (tmp_path / "other.db").touch()
+    other = analyse(f"sqlite:///{tmp_path / 'other.db'}", tmp_path / "out")
+    assert other.returncode == 2
+    assert "holds no study" in other.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,12 +14,20 @@ from rich.markup import escape
 from bayesteach.cli.console import err, out, progress
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesteach.analysis.analyse import Analysis
+    from bayesteach.responses import Responses
 
 
 def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     data: Annotated[
-        str | None, typer.Argument(help="Responses: a CSV, or a Psych-DS folder.", metavar="DATA", show_default=False)
+        str | None,
+        typer.Argument(
+            help="Responses: a CSV, a Psych-DS folder, or the address of a study's database.",
+            metavar="DATA",
+            show_default=False,
+        ),
     ] = None,
     formula: Annotated[
         list[str] | None,
@@ -37,6 +47,9 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
         Path | None,
         typer.Option(help="The study's folder: its [[study.arms]] say what conditions differ in.", metavar="DIR"),
     ] = None,
+    mode: Annotated[
+        Literal["live", "test", "simulated"], typer.Option(help="Whose answers, where DATA is a database.")
+    ] = "live",
     who: Annotated[
         Literal["completers", "everyone"], typer.Option(help="Those who finished, or those who dropped out too.")
     ] = "completers",
@@ -106,22 +119,38 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     if participants is not None or power is not None:
         raise typer.BadParameter("--participants and --power belong to --preregister.")
     if data is None:
-        raise typer.BadParameter("DATA is missing: a CSV of responses, or a Psych-DS folder.")
+        raise typer.BadParameter("DATA is missing: a CSV of responses, a Psych-DS folder, or a database's address.")
 
     from bayesteach.analysis.analyse import analyse as run  # noqa: PLC0415
     from bayesteach.analysis.report import write  # noqa: PLC0415
-    from bayesteach.responses import read_responses  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    responses = read_responses(data, _columns(column or []), arms)
+    responses = _responses(data, mode, _columns(column or []), arms)
     with progress() as bar:
         task = bar.add_task("reading", total=None)
         found = run(
             responses, plan, lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
         )
-    files = write(found, to, _command())
+    files = write(found, to, _command().replace(data, responses.source))
     _tell(found, out)
     out.print(f"{len(files)} files → {escape(str(to))}: begin with {escape(str(files[-1]))}", soft_wrap=True)
+
+
+def _responses(
+    data: str, mode: Literal["live", "test", "simulated"], columns: dict[str, str], arms: "pd.DataFrame | None"
+) -> "Responses":
+    """Those of a file or a folder; of a database, what bayesteach export writes of it, under an address without password."""
+    from bayesteach.responses import read_responses  # noqa: PLC0415 — pandas takes a second
+
+    if "://" not in data:
+        return read_responses(data, columns, arms)
+    from bayesteach.study.database import existing  # noqa: PLC0415 — SQLAlchemy takes a moment
+    from bayesteach.study.export import export  # noqa: PLC0415
+
+    with TemporaryDirectory() as folder:
+        there = existing(data)
+        export(there, "Responses", Path(folder) / "exported", mode=mode)
+        return replace(read_responses(Path(folder) / "exported", columns, arms), source=there.place)
 
 
 def _columns(pairs: list[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from bayesteach.errors import BadStudy
@@ -94,6 +94,18 @@ def reachable(database: Database) -> None:
         raise BadStudy(
             f"database: {database.place} does not answer ({reason}). Is it running, and is the address right?"
         ) from None
+
+
+def existing(url: str) -> Database:
+    """A database that is there already: a mistyped file is refused, not begun."""
+    database = connect(url)
+    file = database.engine.url.database
+    if database.is_sqlite and not Path(str(file)).is_file():
+        raise BadStudy(f"database: there is no file {file}. Check the address.")
+    reachable(database)
+    if not inspect(database.engine).has_table("launches"):
+        raise BadStudy(f"database: {database.place} holds no study. Check the address.")
+    return database
 
 
 def _sqlite(url: str) -> Engine:
