@@ -67,8 +67,7 @@ def main() -> None:
         "fit": TRAIN / rates["fit"],
         "highlight": passes / rates["mask passes"],
     }
-    write(
-        "rates",
+    found: dict[str, object] = (
         {f"{name}, a second": round(rate, 1) for name, rate in rates.items()}
         | {"engine of the mask passes": engine.name}
         | {f"{name}, hours for ImageNet": round(seconds / 3600, 2) for name, seconds in hours.items()}
@@ -78,8 +77,9 @@ def main() -> None:
             "mask passes of 90 trials": passes,
             "passes of 128 views of the best 20 lessons, at most": TRIALS * 80 * VIEWS,
             "passes of a refit on 100 views": 100 * TRAIN,
-        },
+        }
     )
+    write("rates", found)
 
 
 if __name__ == "__main__":
