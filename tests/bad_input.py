@@ -21,6 +21,7 @@ from bayesteach.responses import from_table, read_responses
 from bayesteach.study.backup import restore
 from bayesteach.study.database import connect
 from bayesteach.study.materials import read_materials
+from bayesteach.study.server import scripts_are_there
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.geometry import Geometry
 from bayesteach.vision.images import ImageSet
@@ -485,6 +486,11 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         lambda: restore(Path("nothing.db"), connect("sqlite:///x.db")),
         "BadStudy",
         ["there is no nothing.db"],
+    ),
+    "a server without its scripts": (
+        lambda: scripts_are_there(empty_study()),
+        "BadStudy",
+        ["lacks study.js", "pip install --editable ."],
     ),
     "a study without stimuli": (lambda: read_materials(empty_study()), "BadStudy", ["no stimuli", "bayesteach run"]),
 }

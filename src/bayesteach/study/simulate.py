@@ -96,15 +96,14 @@ def through_database(
 ) -> datetime:
     """So many people who come one after the other, in a time of their own that ends about now; returns its end."""
     rng = Random(seed)
-    gaps = [rng.expovariate(1 / seconds_apart) if seconds_apart else 0.0 for _ in range(people)]
-    moment = here.clock() - timedelta(seconds=sum(gaps)) - timedelta(hours=1)
+    moment = here.clock() - timedelta(seconds=people * seconds_apart) - timedelta(hours=1)
     heap: list[tuple[datetime, int, Iterator[float]]] = []
     clock = _Clock(moment)
     timed = replace(here, clock=clock)
-    for number, gap in enumerate(gaps):
+    for number in range(people):
         door = DatabaseDoor(timed)
         heap.append((moment, number, person(door, timed, behaviour, number, Random(rng.random()))))
-        moment += timedelta(seconds=gap)
+        moment += timedelta(seconds=seconds_apart)
     heapq.heapify(heap)
     while heap:
         clock.moment, number, script = heapq.heappop(heap)
