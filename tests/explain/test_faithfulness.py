@@ -33,6 +33,15 @@ def test_it_is_the_plain_loop(rng):
     assert found.shares[-1] == 1
 
 
+def test_several_rows_at_a_time_are_every_so_many_th_step(rng):
+    who = classifier()
+    pixels, importance = who.pixels(photo()), torch.rand(SIZE, SIZE, generator=rng)
+    fine, coarse = (faithfulness(plain_engine(who), pixels, importance, 0, rows=rows) for rows in (1, 4))
+    torch.testing.assert_close(coarse.insertion, fine.insertion[::4])
+    torch.testing.assert_close(coarse.deletion, fine.deletion[::4])
+    assert coarse.shares[-1] == 1
+
+
 def test_areas_are_those_of_the_trapezium_rule(rng):
     curve = torch.rand(30, generator=rng)
     assert area(curve) == pytest.approx(trapezoid(curve.numpy(), dx=1 / 29), rel=1e-6)

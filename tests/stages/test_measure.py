@@ -12,7 +12,7 @@ from bayesteach.artifacts import Lessons, MeasuredMap
 from bayesteach.explain.faithfulness import faithfulness
 from bayesteach.pipeline import BY_NAME, Run
 from bayesteach.stages.collect import Collected
-from bayesteach.stages.measure import LEARNERS, on_thing, thing
+from bayesteach.stages.measure import LEARNERS, ROWS, on_thing, thing
 from bayesteach.store.workspace import Workspace
 from bayesteach.vision.engines import plain_engine
 from tests import small_study
@@ -68,7 +68,7 @@ def test_a_map_is_measured_against_the_thing(study, run, measures):
     assert row.lift == pytest.approx(float(found[:, :half].mean() - found[:, half:].mean()), abs=0.03)
     classifier = run.context().classifier()
     pixels = classifier.pixels(collected.entries[trial.probe].photo(study))
-    curves = faithfulness(plain_engine(classifier), pixels, found, trial.target)
+    curves = faithfulness(plain_engine(classifier), pixels, found, trial.target, rows=ROWS)
     assert row.insertion == pytest.approx(curves.insertion_auc, abs=1e-4)
     assert row.deletion == pytest.approx(curves.deletion_auc, abs=1e-4)
 

@@ -68,8 +68,9 @@ def faithfulness(
     importance: Float[Tensor, "height width"],
     target: int,
     progress: Callable[[int], None] | None = None,
+    rows: int = 1,
 ) -> Faithfulness:
-    """Both curves. Equal importance is settled by a pixel's place."""
+    """Both curves, so many rows' worth of pixels at a time. Equal importance is settled by a pixel's place."""
     height, width = importance.shape
     checks.sizes("pixels", pixels, 3, height, width)
     checks.finite("importance", importance)
@@ -77,7 +78,8 @@ def faithfulness(
     order = importance.flatten().argsort(descending=True, stable=True)
     rank = torch.empty_like(order)
     rank[order] = torch.arange(len(order))
-    steps = torch.arange(0, height * width + width, width).clamp_max(height * width).unique()
+    step = rows * width
+    steps = torch.arange(0, height * width + step, step).clamp_max(height * width).unique()
 
     def curve(first: Tensor, last: Tensor) -> Tensor:
         found = []
