@@ -11,13 +11,13 @@ FRONTEND := hatch_build.py $(shell find src/bayesteach/study/frontend -type f -n
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check verify bench clean
+.PHONY: help demo test check verify bench reference clean
 
 help: ## What can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
 
-demo: $(INSTALLED) ## See what bayesteach does, in one picture
-	$(BIN)/python examples/mathematics.py
+demo: $(INSTALLED) ## The whole paper on a drawn world with simulated people, into out/demo
+	$(BIN)/bayesteach demo --out out/demo
 
 test: $(INSTALLED) ## The tests: one small case of every promise
 	$(PYTEST)
@@ -34,6 +34,9 @@ verify: $(INSTALLED) ## The long versions: every law on 500 cases, coverage stud
 
 bench: $(INSTALLED) ## Measure beside peers, in one run on a quiet machine; results go to benchmarks/results
 	@set -e; for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench; done
+
+reference: $(INSTALLED) ## Write docs/reference.md from the code
+	$(BIN)/python docs/reference.py
 
 clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) src/bayesteach/study/static src/bayesteach/study/frontend/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache out

@@ -49,7 +49,7 @@ class Study:
     def __init__(self, folder: Path) -> None:
         self.settings = read_settings(folder)
         workspace = Workspace(folder)
-        self.context: Context = Run(workspace, self.settings)._context()
+        self.context: Context = Run(workspace, self.settings).context()
         self.collected: Collected = workspace.load("collect", BY_NAME["collect"].output)
         self.features: Features = workspace.load("embed", BY_NAME["embed"].output)
         self.posterior: Posterior = workspace.load("fit", BY_NAME["fit"].output)

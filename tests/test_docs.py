@@ -1,14 +1,18 @@
 """What the documents promise: their code runs, their commands and links exist."""
 
 import re
+import shlex
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from bayesteach.cli import app
+from bayesteach.pipeline import STAGES
+from bayesteach.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -70,10 +74,56 @@ def test_the_page_on_the_study_names_every_option():
     assert {name for name in wanted if name not in page} == set()
 
 
-def test_the_demo_draws_its_picture(tmp_path):
+def test_the_mathematics_draw_their_picture(tmp_path):
     script = ROOT / "examples" / "mathematics.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "mathematics.png").stat().st_size > 10_000
     best, random = re.findall(r"P = ([\d.]+)|random ones: ([\d.]+)", done.stdout)
     assert float(best[0]) >= float(random[1])
+
+
+def test_the_tutorial_runs_from_an_empty_folder(tmp_path):
+    page = (ROOT / "docs" / "tutorial.md").read_text()
+    steps = re.findall(r"^```(python|sh)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert [language for language, _ in steps][:2] == ["python", "sh"]
+    for language, code in steps:
+        commands = (
+            [["-c", code]] if language == "python" else [["-m", *shlex.split(line)] for line in code.splitlines()]
+        )
+        for words in commands:
+            done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
+            assert done.returncode == 0, " ".join(words) + done.stdout + done.stderr
+    for made in ("my-study/artifacts/compose/gallery.html", "my-study/measures/means.csv", "analysis/report.html"):
+        assert (tmp_path / made).is_file()
+    assert (tmp_path / "answers" / "dataset_description.json").is_file()
+
+
+def test_the_reference_is_what_the_code_says():
+    spec = spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    reference = module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    assert reference.page() == reference.PAGE.read_text("utf-8"), "Run make reference."
+
+
+def test_the_reference_names_every_command_option_setting_and_artifact():
+    page = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    for name, command in get_command(app).commands.items():
+        assert f"### bayesteach {name}\n" in page
+        for parameter in command.params:
+            for flag in (flag for flag in parameter.opts if flag.startswith("-") and parameter.name != "help"):
+                assert f"`{flag}" in page
+    for name, field in Settings.model_fields.items():
+        inner = getattr(field.annotation, "model_fields", {})
+        for key in [f"{name}.{part}" for part in inner] or [name]:
+            assert f"`{key}`" in page, key
+    for stage in STAGES:
+        assert f"`{stage.name}`" in page
+        assert f"### {stage.output.__name__}\n" in page
+
+
+def test_the_readme_shows_a_trial_and_says_how_to_cite():
+    page = (ROOT / "README.md").read_text("utf-8")
+    assert page.index("docs/images/trial.png") < page.index("## Two commands")
+    assert "## Cite" in page
+    assert "docs/limits.md" in page

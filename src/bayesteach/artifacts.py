@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite, isnan
 from statistics import median
 from typing import Literal, get_args
 
@@ -202,7 +203,10 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies."""
+    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies.
+
+    effective_samples  NaN of an explainer that weighs no masks
+    """
 
     image: str
     label: int
@@ -228,7 +232,8 @@ class SaliencyMaps:
     def summary(self) -> str:
         """What a run says of it."""
         noisy = sum(row.noise > 0.5 for row in self.of)
-        worth = f" of {median(row.effective_samples for row in self.of):.0f} effective masks" if self.of else ""
+        weighed = [row.effective_samples for row in self.of if isfinite(row.effective_samples)]
+        worth = f" of {median(weighed):.0f} effective masks" if weighed else ""
         return f"{len(self.of)} maps{worth}; {noisy} of them mostly noise"
 
 
@@ -296,3 +301,54 @@ class Stimuli:
     shown: tuple[Shown, ...]
     hidden: tuple[Hidden, ...]
     pictures: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMap:
+    """The map of a probe for its target. NaN where nobody has said what is the thing.
+
+    thing_area           the share of the picture that is the thing
+    thing_share          the share of all that the map calls showing that lies on the thing; of a map that knows nothing, its area
+    lift                 the mean of the map on the thing less that on the background; noise alone gives 0 on average
+    insertion, deletion  areas under RISE's curves, and `any_…` those of a random smooth map
+    """
+
+    trial: str
+    trial_type: str
+    explainer: str
+    thing_area: float
+    thing_share: float
+    lift: float
+    insertion: float
+    deletion: float
+    any_insertion: float
+    any_deletion: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLesson:
+    """What a trial's examples teach one learner: P(target | probe) before and after, and their difference in log odds."""
+
+    trial: str
+    trial_type: str
+    explainer: str
+    learner: str
+    prior: float
+    posterior: float
+    taught: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    """A row for each map of a probe, and for each lesson and learner."""
+
+    maps: tuple[MeasuredMap, ...]
+    lessons: tuple[MeasuredLesson, ...]
+
+    @property
+    def summary(self) -> str:
+        """What is said of it."""
+        where = sum(not isnan(row.lift) for row in self.maps)
+        return (
+            f"{len(self.maps)} maps, of {where} it is known where the thing is; {len(self.lessons)} lessons by learner"
+        )

@@ -9,8 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from bayesteach.artifacts import Measures
 from bayesteach.errors import BadSettings
 from bayesteach.settings import Settings
+from bayesteach.stages.arms import check_arms, own_digests
 from bayesteach.stages.collect import collect
 from bayesteach.stages.compose import compose
 from bayesteach.stages.context import Context, Watch, model_digest, unwatched
@@ -18,6 +20,7 @@ from bayesteach.stages.design import design
 from bayesteach.stages.embed import embed
 from bayesteach.stages.fit import fit
 from bayesteach.stages.highlight import highlight
+from bayesteach.stages.measure import measure
 from bayesteach.stages.own_tables import EXCLUDE, LESSONS, TRIALS
 from bayesteach.stages.teach import teach
 from bayesteach.store.manifest import Manifest, check_files
@@ -108,7 +111,8 @@ class Run:
 
     def make(self, until: str | None = None, remake: tuple[str, ...] = ()) -> Iterator[Made]:
         """Stage by stage what is missing, stale or to be remade, up to one of them; each is told of as it is done."""
-        context = self._context()
+        context = self.context()
+        check_arms(self.settings, self.workspace.root)
         loaded: dict[str, Any] = {}
         with self.workspace.alone():
             for stage in (named(name) for name in remake):
@@ -132,7 +136,7 @@ class Run:
 
     def status(self) -> Iterator[Made]:
         """What is there; a stage whose inputs are stale is stale."""
-        context = self._context()
+        context = self.context()
         stale: set[str] = set()
         for stage in STAGES:
             behind = [name for name in stage.inputs if name in stale]
@@ -142,6 +146,13 @@ class Run:
             if not state.fresh:
                 stale.add(stage.name)
             yield state
+
+    def measure(self) -> Measures:
+        """What a machine can tell of the explanations that are there."""
+        names = ("collect", "embed", "fit", "design", "teach", "highlight")
+        made: Iterator[Any] = (self.workspace.load(name, BY_NAME[name].output) for name in names)
+        with self.workspace.alone():
+            return measure(self.settings, self.context(), *made)
 
     def _state(self, stage: Stage, context: Context) -> Made:
         manifest = self.workspace.manifest(stage.name)
@@ -157,7 +168,13 @@ class Run:
             if manifest.settings.get(name) != value:
                 return Made(stage, folder, manifest, fresh=False, reason=f"the setting {name} changed")
         if manifest.key != self._key(stage, context):
-            return Made(stage, folder, manifest, fresh=False, reason="the model, its engine or the images changed")
+            return Made(
+                stage,
+                folder,
+                manifest,
+                fresh=False,
+                reason="the model, its engine, an own explainer or the images changed",
+            )
         check_files(folder, manifest)
         return Made(stage, folder, manifest, fresh=True, reason="")
 
@@ -172,6 +189,7 @@ class Run:
             "labels": classifier.labels,
             "model": model_digest(classifier) if stage.model else None,
             "engine": (self.settings.model.engine, self.settings.model.precision) if stage.engine else None,
+            "own": own_digests(self.settings, self.workspace.root) if "study.arms" in stage.settings else None,
             "images": None if stage.inputs else _listed(self.settings, self.workspace.root),
         }
         return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
@@ -187,7 +205,8 @@ class Run:
             found[name] = sha256(file.read_bytes()).hexdigest()[:32] if file.is_file() else ""
         return found
 
-    def _context(self) -> Context:
+    def context(self) -> Context:
+        """What its stages work with."""
         settings, root = self.settings.model, self.workspace.root
 
         @cache

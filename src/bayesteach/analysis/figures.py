@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 # Orange and purple as in the maps; control is grey. Told apart in print and with any colour blindness, by lightness too.
 COLOURS: Mapping[str, str] = {"control": "#6b6b6b", "saliency": "#c05a00", "examples": "#6a4fa3", "both": "#0b6e6e"}
 _OTHERS = ("#6b6b6b", "#c05a00", "#6a4fa3", "#0b6e6e", "#a8325e", "#3b6ea8", "#7a6a00", "#444444")
-_INK, _FAINT, _RULE = "#222222", "#767676", "#d9d9d9"
+INK, FAINT, _RULE = "#222222", "#767676", "#d9d9d9"
 _DPI = 200
 # How far the mean stands beside the middle of the participants, in conditions.
 _BESIDE = 0.38
 # Text as outlines, so that it looks alike everywhere; names in the SVG that do not change from run to run.
-_STYLE: Any = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
     "svg.fonttype": "path",
     "svg.hashsalt": "bayesteach",
-    "axes.edgecolor": _FAINT,
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
 }
 
 
@@ -49,12 +49,12 @@ def accuracy_figure(found: Accuracy) -> Figure:
     """A panel for each trial type; in it each condition's mean with its interval, beside every participant's own."""
     kinds, conditions = (list(dict.fromkeys(found.cells[name])) for name in ("trial_type", "condition"))
     colour = colours(conditions)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         width = max(0.9 + len(kinds) * (0.66 * len(conditions) + 0.2), 4.5)
         figure = Figure(figsize=(width, 4.3), dpi=_DPI, layout="constrained")
         panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         for axis, kind in zip(panels, kinds, strict=True):
-            axis.axhline(0.5, color=_FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+            axis.axhline(0.5, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
             for x, name in enumerate(conditions):
                 own = found.people.query("trial_type == @kind and condition == @name")["accuracy"].to_numpy()
                 cell = found.cells.query("trial_type == @kind and condition == @name").iloc[0]
@@ -69,7 +69,7 @@ def accuracy_figure(found: Accuracy) -> Figure:
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
             fontsize=7,
-            color=_FAINT,
+            color=FAINT,
         )
         return figure
 
@@ -80,15 +80,15 @@ def coefficients_figure(coefficients: pd.DataFrame, beside: Mapping[str, pd.Data
     What has no interval, since it is separated, is named and not drawn.
     """
     series = {"this study": coefficients, **(beside or {})}
-    looks = {"this study": ("o", _INK), "published": ("D", "#c05a00"), "Bayesian": ("s", "#6a4fa3")}
+    looks = {"this study": ("o", INK), "published": ("D", "#c05a00"), "Bayesian": ("s", "#6a4fa3")}
     terms = list(coefficients["term"])
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         gap = 0.26 if len(series) > 1 else 0
         figure = Figure(
             figsize=(7.4, 1.25 + len(terms) * (0.3 + 0.13 * (len(series) - 1))), dpi=_DPI, layout="constrained"
         )
         axis = figure.add_subplot()
-        axis.axvline(0, color=_FAINT, linewidth=0.8, zorder=0)
+        axis.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
         for row in range(0, len(terms), 2):
             axis.axhspan(row - 0.5, row + 0.5, color="#f5f5f3", linewidth=0, zorder=-1)
         for i, (name, table) in enumerate(series.items()):
@@ -116,7 +116,7 @@ def coefficients_figure(coefficients: pd.DataFrame, beside: Mapping[str, pd.Data
                         (4, -2.5),
                         textcoords="offset points",
                         fontsize=7.5,
-                        color=_FAINT,
+                        color=FAINT,
                     )
             axis.plot([], [], marker, color=colour, markerfacecolor=filled, label=name)
         axis.set_yticks(range(len(terms)), [spoken(term) for term in terms])
@@ -132,7 +132,7 @@ def coefficients_figure(coefficients: pd.DataFrame, beside: Mapping[str, pd.Data
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """NAME.svg and NAME.png, the same bytes for the same figure."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": "bayesteach"})
         figure.savefig(folder / f"{name}.png", metadata={"Software": "bayesteach"})
 
@@ -148,7 +148,7 @@ def _cloud(axis: "Axes", x: float, own: np.ndarray, colour: str) -> None:
 
 def _mean(axis: "Axes", x: float, cell: pd.Series, colour: str) -> None:
     if cell["answers"] == 0:
-        axis.annotate("no answers", (x, 0.52), ha="center", va="bottom", fontsize=7, color=_FAINT)
+        axis.annotate("no answers", (x, 0.52), ha="center", va="bottom", fontsize=7, color=FAINT)
         return
     x += _BESIDE
     if np.isfinite(cell["low"]):
@@ -189,20 +189,20 @@ def _odds(axis: "Axes") -> None:
     ratios = [r for r in (1e-3, 1e-2, 0.1, 0.25, 0.5, 1, 2, 5, 20, 100, 1e3, 1e4) if low <= np.log(r) <= high]
     above.set_xticks([float(np.log(r)) for r in ratios])
     above.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"×{np.exp(x):,.4g}"))
-    above.tick_params(labelsize=7.5, colors=_FAINT, length=2)
+    above.tick_params(labelsize=7.5, colors=FAINT, length=2)
     above.spines["top"].set_color(_RULE)
-    above.set_xlabel("odds of a correct answer", fontsize=8, color=_FAINT)
+    above.set_xlabel("odds of a correct answer", fontsize=8, color=FAINT)
 
 
 def power_figure(table: pd.DataFrame) -> Figure:
     """Of each coefficient and test the power at each size, with its interval, and how much significant estimates exaggerate."""
     sizes, names = (list(dict.fromkeys(table[name])) for name in ("participants", "name"))
     shades = mpl.colormaps["viridis_r"](np.linspace(0.15, 0.9, len(sizes)))
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.2, 1.5 + 0.34 * len(names)), dpi=_DPI, layout="constrained")
         power, exaggeration = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        power.axvline(0.8, color=_FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
-        exaggeration.axvline(1, color=_FAINT, linewidth=0.8, zorder=0)
+        power.axvline(0.8, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
+        exaggeration.axvline(1, color=FAINT, linewidth=0.8, zorder=0)
         for i, (size, shade) in enumerate(zip(sizes, shades, strict=True)):
             rows = table[table["participants"] == size].set_index("name").reindex(names)
             y = np.arange(len(names)) + 0.22 * (i / max(len(sizes) - 1, 1) - 0.5) * (len(sizes) > 1) * 2

@@ -7,9 +7,11 @@ import typer
 from bayesteach.cli.analyse import analyse
 from bayesteach.cli.backup import backup, restore
 from bayesteach.cli.console import OneMessage
+from bayesteach.cli.demo import demo
 from bayesteach.cli.explain import explain
 from bayesteach.cli.export import export
 from bayesteach.cli.init import init
+from bayesteach.cli.measure import measure
 from bayesteach.cli.power import power
 from bayesteach.cli.run import run, status
 from bayesteach.cli.serve import serve
@@ -31,7 +33,7 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (init, run, status, explain, serve, backup, restore, simulate, export, analyse, power):
+for command in (demo, init, run, status, measure, explain, serve, backup, restore, simulate, export, analyse, power):
     app.command()(command)
 
 

@@ -50,7 +50,7 @@ def run(
     for name in remake or ():
         named(name)
     with progress() as bar:
-        work = Run(Workspace(study), settings, _watch(bar))
+        work = Run(Workspace(study), settings, watch_with(bar))
         for made in work.make(until, tuple(remake or ())):
             if made.fresh:
                 bar.console.print(f"[dim]{made.stage.name}: as it was[/]")
@@ -107,7 +107,7 @@ def _age(seconds: float) -> str:
     return "just now"
 
 
-def _watch(bar: "Progress") -> "Watch":
+def watch_with(bar: "Progress") -> "Watch":
     """A bar for what is being done now; the one before goes."""
 
     def watch(what: str, total: int) -> Callable[[int], None]:

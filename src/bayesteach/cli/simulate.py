@@ -1,8 +1,6 @@
 """`bayesteach simulate`."""
 
-from collections.abc import Callable
-from random import Random
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -10,13 +8,6 @@ from rich.markup import escape
 from bayesteach.cli.console import err, out, progress
 from bayesteach.cli.run import StudyFolder
 from bayesteach.cli.serve import Database
-
-if TYPE_CHECKING:
-    from bayesteach.artifacts import Hidden
-    from bayesteach.study.materials import Materials
-
-# How often simulated people see what is obvious: practice and attention trials.
-_OBVIOUS = 0.97
 
 
 def simulate(
@@ -40,13 +31,15 @@ def simulate(
     from that of people: export it with --mode simulated.
     """
     with err.status("Reading the study"):
-        from bayesteach.study import simulate as simulated  # noqa: PLC0415 — torch takes a second
+        from bayesteach.analysis.simulate import read_effects  # noqa: PLC0415 — torch takes a second
+        from bayesteach.demo.people import foresees  # noqa: PLC0415
+        from bayesteach.study import simulate as simulated  # noqa: PLC0415
         from bayesteach.study.database import default_url  # noqa: PLC0415
         from bayesteach.study.server import prepare  # noqa: PLC0415
 
         here = prepare(study, database or default_url(study)).serving
-        foresees = _foresees(here.materials, effects, participants, seed)
-    behaviour = simulated.Behaviour(foresees, lambda _: dropout)
+        people = foresees(here.materials, read_effects(effects), participants, seed)
+    behaviour = simulated.Behaviour(people, lambda _: dropout)
     if through == "http":
         with progress() as bar:
             task = bar.add_task("people", total=participants)
@@ -59,36 +52,3 @@ def simulate(
     for arm, number in simulated.finishers(here).items():
         out.print(f"{escape(arm)}: {number} finished")
     out.print(f"Next: bayesteach export {escape(str(study))} OUT --mode simulated", soft_wrap=True)
-
-
-def _foresees(materials: "Materials", effects: str, people: int, seed: int) -> "Callable[[int, Hidden, str], bool]":
-    """Whether a person foresees the AI, by the model that the analysis fits: effects, people and categories who differ."""
-    import numpy as np  # noqa: PLC0415
-    import pandas as pd  # noqa: PLC0415
-    from scipy.special import expit  # noqa: PLC0415
-
-    from bayesteach.analysis.simulate import read_effects  # noqa: PLC0415
-
-    model = read_effects(effects)
-    trials = [materials.hidden[shown.trial] for shown in materials.of_kind("trial")]
-    table = pd.DataFrame(
-        [
-            {"trial": row.trial, "category": row.category, "trial_type": row.trial_type, "arm": arm.name, **arm.factors}
-            for arm in materials.stimuli.arms
-            for row in trials
-        ]
-    )
-    logits = dict(zip(zip(table["trial"], table["arm"], strict=True), model.logits(table), strict=True))
-    rng = np.random.default_rng(seed)
-    sds = {group: model.sds.get(group, 0.0) for group in ("participant", "category")}
-    persons = sds["participant"] * rng.standard_normal(people)
-    categories = {name: sds["category"] * float(rng.standard_normal()) for name in sorted({t.category for t in trials})}
-
-    def foresees(number: int, hidden: "Hidden", arm: str) -> bool:
-        chance = Random(f"{seed} {number} {hidden.trial}").random()  # the same whatever the order, and who came first
-        if (hidden.trial, arm) not in logits:
-            return chance < _OBVIOUS
-        logit = logits[hidden.trial, arm] + persons[number] + categories[hidden.category]
-        return bool(chance < expit(logit))
-
-    return foresees

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, isfinite
 
 import torch
 from PIL import Image
@@ -28,6 +28,7 @@ from bayesteach.settings import Settings
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, rng
 from bayesteach.stages.gallery import gallery
+from bayesteach.stages.own_explainers import column
 from bayesteach.stages.own_tables import excluded
 from bayesteach.vision.overlay import legend, tinted
 
@@ -186,7 +187,7 @@ def _hidden(
         "confidence": trial.confidence,
     }
     for row in lessons:
-        prefix = "" if row.explainer == "lesson" else f"{row.explainer}_"
+        prefix = "" if row.explainer == "lesson" else f"{column(row.explainer)}_"
         covariates |= {
             f"{prefix}prior": row.prior,
             f"{prefix}posterior": row.posterior,
@@ -196,8 +197,10 @@ def _hidden(
         }
     for shown in maps.of:
         if (shown.image, shown.label) == (trial.probe, trial.target):
-            prefix = "" if shown.explainer == "expected_mask" else f"{shown.explainer}_"
-            covariates |= {f"{prefix}effective_samples": shown.effective_samples, f"{prefix}map_noise": shown.noise}
+            prefix = "" if shown.explainer == "expected_mask" else f"{column(shown.explainer)}_"
+            # An explainer that weighs no masks has neither.
+            if isfinite(shown.effective_samples):
+                covariates |= {f"{prefix}effective_samples": shown.effective_samples, f"{prefix}map_noise": shown.noise}
     return Hidden(
         name, labels[trial.target], labels[trial.alternative], labels[trial.category], trial.trial_type, covariates
     )

@@ -43,7 +43,7 @@ def gallery(
             types=sorted({row["trial_type"] for row in rows}),
             categories=sorted({row["category"] for row in rows}),
             kinds=sorted({row["kind"] for row in rows}),
-            legend=_data(stimuli.pictures["legend"]),
+            legend=as_address(stimuli.pictures["legend"]),
             refused=[
                 (labels[by_trial[r.trial].category], by_trial[r.trial].trial_type, r.trial, r.reason)
                 for r in lessons.refused
@@ -93,10 +93,11 @@ def _row(shown: Shown, hidden: Hidden, stimuli: Stimuli, fullest: str) -> dict[s
 
 
 def _picture(pictures: Mapping[str, bytes], name: str | None) -> str | None:
-    return None if name is None else _data(pictures[name])
+    return None if name is None else as_address(pictures[name])
 
 
-def _data(png: bytes) -> str:
+def as_address(png: bytes) -> str:
+    """A picture as an address that holds it, small enough for a page of many."""
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     picture.thumbnail((2 * _SIDE, 2 * _SIDE))
     file = io.BytesIO()

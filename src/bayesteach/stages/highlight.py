@@ -1,17 +1,33 @@
 """highlight: saliency of every probe for its target, and of every example for the label that it stands under (§5, §7)."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from bayesteach.artifacts import Lessons, MapOf, SaliencyMaps, Trials
+from bayesteach.explain.attributions import grad_cam, occlusion
 from bayesteach.settings import Settings
+from bayesteach.stages.attributed import attributed, on_one_scale
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, model_digest
 from bayesteach.stages.explainers import Saliency, expected_mask, known
+from bayesteach.stages.own_explainers import digest, is_own, load
 
-MAPS: dict[str, Saliency] = {"expected_mask": expected_mask}
+ATTRIBUTIONS = {"grad_cam": grad_cam, "occlusion": occlusion}
+MAPS: dict[str, Saliency] = {
+    "expected_mask": expected_mask,
+    **{name: attributed(name, attribution) for name, attribution in ATTRIBUTIONS.items()},
+}
+
+
+def maps_of(name: str, root: Path) -> Saliency:
+    """The explainer of maps of this name, ours or the user's own."""
+    if is_own(name):
+        return attributed(name, load(name, root))
+    known(MAPS, name, "probe")
+    return MAPS[name]
 
 
 def highlight(
@@ -24,7 +40,6 @@ def highlight(
     departures: list[Tensor] = []
     doubts: list[Tensor] = []
     for (name, image), labels in wanted.items():
-        known(MAPS, name, "probe")
         made = _maps(settings, context, collected, name, image, labels)
         for place, label in enumerate(labels):
             effective, noise = made["effective_samples"][place], made["noise"][place]
@@ -33,7 +48,8 @@ def highlight(
         doubts.append(made["doubts"])
         advance(len(labels))
     empty = torch.empty(0, *context.classifier().geometry.size)
-    return SaliencyMaps(tuple(rows), torch.cat([empty, *departures]), torch.cat([empty, *doubts]))
+    found = SaliencyMaps(tuple(rows), torch.cat([empty, *departures]), torch.cat([empty, *doubts]))
+    return on_one_scale(found, frozenset(name for name, _ in wanted if name in ATTRIBUTIONS or is_own(name)))
 
 
 def wanted_maps(settings: Settings, trials: Trials, lessons: Lessons) -> dict[tuple[str, str], list[int]]:
@@ -69,7 +85,7 @@ def _maps(
 
     def make() -> dict[str, Tensor]:
         photo = collected.entries[image].photo(context.root)
-        found = MAPS[name](settings, context, photo, labels)
+        found = maps_of(name, context.root)(settings, context, photo, labels)
         return {
             "departures": found.departures,
             "doubts": found.doubts,
@@ -79,6 +95,7 @@ def _maps(
 
     parts = (
         name,
+        digest(name, context.root) if is_own(name) else "",
         model_digest(context.classifier()),
         context.engine().name,
         settings.highlight.model_dump_json(),

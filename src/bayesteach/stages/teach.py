@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 from jaxtyping import Int
@@ -22,10 +23,12 @@ from bayesteach.maths.lessons import (
 )
 from bayesteach.maths.teaching import Pool, Prediction, Teachable
 from bayesteach.settings import Settings
+from bayesteach.stages.chosen import CHOICES, Choice, choose
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, rng
 from bayesteach.stages.embed import views_of
 from bayesteach.stages.explainers import Examples, Question, known
+from bayesteach.stages.own_explainers import is_own, load
 from bayesteach.stages.own_tables import own_lessons
 
 # Lessons whose views are embedded together while the first past the threshold is looked for.
@@ -44,7 +47,7 @@ def teach(
     advance = context.watch("teaching", len(names) * len(trials.trials))
     found: list[TaughtLesson | Refused] = []
     for name in names:
-        known(EXAMPLES, name, "examples")
+        explainer = examples_of(name, context.root)
         for trial in trials.trials:
             images = [*pool.get(trial.target, ()), *pool.get(trial.alternative, ())]
             question = Question(trial, images, collected, features, posterior)
@@ -52,7 +55,7 @@ def teach(
             if chosen is not None:
                 found.append(replace(_own(settings, question, chosen), explainer=name))
             else:
-                found.append(replace(EXAMPLES[name](settings, context, question), explainer=name))
+                found.append(replace(explainer(settings, context, question), explainer=name))
             advance(1)
     return Lessons(
         tuple(row for row in found if isinstance(row, TaughtLesson)),
@@ -92,7 +95,34 @@ def lesson(settings: Settings, context: Context, question: Question) -> TaughtLe
     return found
 
 
-EXAMPLES: dict[str, Examples] = {"lesson": lesson}
+def chosen_by(name: str, choice: Choice) -> Examples:
+    """A choice as an explainer of examples. Its lesson is told what it teaches, and not refused for teaching little."""
+
+    def explainer(settings: Settings, _context: Context, question: Question) -> TaughtLesson | Refused:
+        trial = question.trial
+        noise = rng(settings.seed, name, f"{trial.probe}/{trial.target}/{trial.alternative}")
+        probe = question.features.of([trial.probe])[0].double()
+        try:
+            ids = choose(name, choice, probe, _pool(question), settings.teach.each, noise)
+        except BadPool as error:
+            return _refused(trial, str(error))
+        return told(settings, question, ids)
+
+    return explainer
+
+
+EXAMPLES: dict[str, Examples] = {
+    "lesson": lesson,
+    **{name: chosen_by(name, choice) for name, choice in CHOICES.items()},
+}
+
+
+def examples_of(name: str, root: Path) -> Examples:
+    """The explainer of examples of this name, ours or the user's own."""
+    if is_own(name):
+        return chosen_by(name, load(name, root))
+    known(EXAMPLES, name, "examples")
+    return EXAMPLES[name]
 
 
 def _search(
@@ -265,6 +295,12 @@ def _own(settings: Settings, question: Question, chosen: Sequence[str]) -> Taugh
             else f"it has {len(chosen)} images, not {2 * settings.teach.each}"
         )
         raise BadStudy(f"lessons.csv: the lesson of trial {question.trial.trial} does not serve: {reason}.")
+    return told(settings, question, chosen)
+
+
+def told(settings: Settings, question: Question, chosen: Sequence[str]) -> TaughtLesson:
+    """What these examples teach, whoever chose them."""
+    pool = _pool(question)
     members = torch.tensor([[pool.ids.index(i) for i in chosen]])
     learner = learner_for(settings, question.posterior, question.trial)
     answers = learner.facing(question.features.of([question.trial.probe])[0].double(), pool).predict(members)

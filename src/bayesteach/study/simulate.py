@@ -133,8 +133,12 @@ def through_http(
                     pass  # nobody waits
             done()
 
-        with ThreadPoolExecutor(at_once) as crowd:
+        crowd = ThreadPoolExecutor(at_once)
+        try:
             list(crowd.map(live, range(people)))
+        finally:
+            # At Ctrl-C those who are at it finish, and nobody else begins.
+            crowd.shutdown(cancel_futures=True)
 
 
 def finishers(here: Serving) -> dict[str, int]:
