@@ -1,6 +1,7 @@
 """Probabilistic LDA against the conditional of one big Gaussian."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -110,6 +111,23 @@ def test_views_are_averaged_and_may_each_count(rng):
     torch.testing.assert_close(
         each.predict(probe, Lessons(pool, members)).log_odds, learner.predict(probe, Lessons(once, repeated)).log_odds
     )
+
+
+@given(st.integers(0, 999), st.floats(0.01, 1e4), st.booleans())
+def test_many_lessons_at_once_are_those_one_by_one(seed, far, every_view_counts):
+    """Many are looked up in products of the pool, one is calculated: the features lie as far from the centre as `far`."""
+    rng = torch.Generator().manual_seed(seed)
+    cols = 4
+    features, labels = world(30, 6, cols, rng)
+    learner = ScatterSums(30, cols).add(features, labels).learner(dimensions=cols)
+    learner = replace(learner, every_view_counts=every_view_counts)
+    pool = Pool.of(far * doubles(5, 3, cols, rng=rng), far * doubles(6, 3, cols, rng=rng))
+    sides = [torch.randint(low, high, (40, 2), generator=rng) for low, high in ((0, 5), (5, 11))]
+    members = torch.cat(sides, 1)
+    pupil = learner.facing(far * doubles(cols, rng=rng), pool)
+    one_by_one = torch.cat([pupil.predict(row[None]).log_odds for row in members])
+    torch.testing.assert_close(pupil.predict(members).log_odds, one_by_one, rtol=1e-9, atol=1e-11 * (1 + far * far))
+    assert pupil.products  # they were looked up
 
 
 def test_shrinkage_and_temperature_are_chosen_on_held_out_lessons(rng):

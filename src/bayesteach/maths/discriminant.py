@@ -9,7 +9,7 @@ and its log odds are the log ratio of the two classes' densities at the probe, d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -150,6 +150,13 @@ class DiscriminantLearner:
     def _coordinates(self, features: Tensor) -> Tensor:
         return (features.detach().double() - self.centre) @ self.axes
 
+    def after(
+        self, count: Float[Tensor, "*lessons"]
+    ) -> tuple[Float[Tensor, "*lessons dimensions"], Float[Tensor, "*lessons dimensions"]]:
+        """After so many examples of a class: how much of their mean is known of its own, and the variance of one more image."""
+        known = count[..., None] * self.ratios / (count[..., None] * self.ratios + 1)
+        return known, 1 + self.ratios * (1 - known)
+
     def log_density(
         self,
         probe: Float[Tensor, "#lessons dimensions"],
@@ -157,9 +164,8 @@ class DiscriminantLearner:
         count: Float[Tensor, " lessons"],
     ) -> Float[Tensor, " lessons"]:
         """log p(probe | examples of its class), from their number and total, up to a constant."""
-        known = count[..., None] * self.ratios / (count[..., None] * self.ratios + 1)
+        known, variance = self.after(count)
         mean = known * total / count[..., None].clamp_min(1)
-        variance = 1 + self.ratios * (1 - known)
         return -0.5 * ((probe - mean).square() / variance + variance.log()).sum(-1)
 
 
@@ -172,6 +178,7 @@ class DiscriminantPupil:
     pool: Pool
     learner: DiscriminantLearner
     observations: int
+    products: dict[int, "_Products"] = field(default_factory=dict, repr=False)
 
     def predict(self, members: Int[Tensor, "lessons examples"]) -> Prediction:
         members = places(members, len(self.examples))
@@ -183,9 +190,40 @@ class DiscriminantPupil:
         return Prediction(torch.where(settled, log_odds, 0.0), torch.zeros((), dtype=log_odds.dtype), settled)
 
     def _log_density(self, members: Tensor, chosen: Tensor) -> Tensor:
-        weight = chosen.double() * self.observations
-        total = (weight[:, None, :] @ self.examples[members])[:, 0]
-        return self.learner.log_density(self.probe[None], total, weight.sum(1))
+        """log p(probe | the chosen examples) for every lesson, up to a constant."""
+        counts = chosen.sum(1)
+        one = int(counts[0]) if len(counts) else 0
+        # Lessons alike in number that hold as many examples as the pool has images: looking products up is ten times as fast.
+        if members.numel() >= len(self.examples) and bool((counts == one).all()):
+            return self._products(one).log_density(members, chosen.double())
+        total = (chosen.double()[:, None, :] @ self.examples[members])[:, 0] * self.observations
+        return self.learner.log_density(self.probe[None], total, counts.double() * self.observations)
+
+    def _products(self, count: int) -> "_Products":
+        if count not in self.products:
+            known, variance = self.learner.after(torch.tensor(float(count * self.observations)).double())
+            # From the probe, not from the centre: what cancels is small.
+            away = (self.examples - self.probe) * known / max(count, 1) / variance.sqrt()
+            rest = (1 - known) * self.probe / variance.sqrt()
+            constant = -0.5 * (rest.square() + variance.log()).sum()
+            self.products[count] = _Products(constant, away @ rest, away @ away.mT)
+        return self.products[count]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Products:
+    """What the log density is made of for lessons of one number of examples: |rest − Σ away|², multiplied out."""
+
+    constant: Float[Tensor, ""]
+    with_rest: Float[Tensor, " images"]
+    with_each_other: Float[Tensor, "images images"]
+
+    def log_density(
+        self, members: Int[Tensor, "lessons examples"], chosen: Float[Tensor, "lessons examples"]
+    ) -> Float[Tensor, " lessons"]:
+        pairs = self.with_each_other[members[:, :, None], members[:, None, :]]
+        quadratic = (chosen[:, :, None] * pairs * chosen[:, None, :]).sum((1, 2))
+        return self.constant + (chosen * self.with_rest[members]).sum(1) - quadratic / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
