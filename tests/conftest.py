@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 CACHE = os.environ.get("BAYESTEACH_CACHE")
 
+# Tests that run side by side are told the width of a terminal, and the console, once made, would keep it whatever a test says.
+for size in ("COLUMNS", "LINES"):
+    os.environ.pop(size, None)
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them every program that they interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -249,6 +249,7 @@ PAPER: Mapping[str, Any] = {
     "fit": {"images": 1_281_167, "shrinkage": 0.0, "refit": True, "refit_views": 100},
     "teach": {"learner": "logistic", "search": "first_past", "views": 128},
     "design": {"practice": 0, "attention": 0},
+    "study": {"participants": 160},
 }
 PRESETS: Mapping[str, Mapping[str, Any]] = {"default": {}, "paper": PAPER}
 

@@ -16,6 +16,7 @@ def accessible(person: Person) -> None:
     """No axe violations at the width of a phone and of a desk; nothing beyond the edge from 320 to 2560 pixels."""
     page = person.page
     before = page.viewport_size
+    page.wait_for_load_state("load")  # the stylesheet too
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 760})
         found = Axe().run(page, options=RULES)

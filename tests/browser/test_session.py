@@ -112,6 +112,7 @@ def test_the_network_is_lost_and_comes_back(person: Person) -> None:
     for choice in (1, 1, 0, 0):
         person.answer(choice)
     person.page.wait_for_selector("#line:has-text('No connection')")
+    person.page.wait_for_selector(PAINTED)
     accessible(person)
     assert person.rows() == []
     person.answer(1)

@@ -85,7 +85,7 @@ def test_a_plan_is_written_before_there_are_data(run, data, tmp_path):
         (["{data}", "--column", "correct=acc"], "no column 'acc'"),
         (["{data}", "--formula", "correct ~ mood + (1|participant)"], "no column mood"),
         (["{data}", "--formula", "correct ~ saliency"], "0 random intercepts"),
-        (["sqlite:///study.db"], "bayesteach export STUDY OUT"),
+        (["sqlite:///no-study.db"], "there is no file no-study.db"),
         (["{data}", "--out", "{data}"], "File exists"),
         (["{data}", "--study", "nowhere"], "there is no nowhere/study.toml"),
         (["{data}", "--participants", "160"], "belong to --preregister"),

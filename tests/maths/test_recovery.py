@@ -15,13 +15,14 @@ def run():
 
 
 def test_in_200_small_studies(run):
-    # With 200 studies a true 5 % gives 3 to 19 rejections in 99.8 of 100 runs; the seeds are fixed.
+    # With 200 studies a true 5 % gives 3 to 19 rejections in 99.8 of 100 runs, and quantiles of p within 3.1 of their
+    # standard deviations, 0.035 and 0.031; the seeds are fixed.
     explanation = np.array(run(p_explanation, range(200), SMALL))
     interaction = np.array(run(p_interaction, range(200), SMALL))
     for p in (explanation, interaction):
         assert 3 <= (p < 0.05).sum() <= 19
-        assert 0.4 < np.median(p) < 0.6
-        assert 0.17 < np.quantile(p, 0.25) < 0.34
+        assert 0.39 < np.median(p) < 0.61
+        assert 0.155 < np.quantile(p, 0.25) < 0.345
     held = np.array(run(covered, range(200), SMALL), dtype=float)
     assert np.isnan(held).mean() < 0.1  # a cell of 120 trials at 96 % is now and then certain
     assert 0.925 < np.nanmean(held) < 0.97
