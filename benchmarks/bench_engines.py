@@ -4,8 +4,8 @@ End to end is all that `bayesteach explain` does for a mask: it is drawn, multip
 added up. Every engine gets the same masks of the same photos. Repetitions go round by turns, so that what else the machine does
 meets all engines alike, and a ratio is the median over rounds of the ratio within a round.
 
-    python benchmarks/bench_engines.py                        # on a quiet machine: five minutes on 2 cores
-    python benchmarks/bench_engines.py --photos 8 --masks 1024  # maps of more photos: twenty
+    python benchmarks/bench_engines.py                        # on a quiet machine: eight minutes on 2 cores
+    python benchmarks/bench_engines.py --photos 12 --masks 1024  # maps of more photos: half an hour
 
 Weights and photos are those of ../shared/imagenet where it is. Else the architecture has random weights and the photos are those
 of scikit-image, and the results say so: speeds are then the same, and the agreement of maps says little.
@@ -104,9 +104,9 @@ def agreements(weighers: dict[str, Weigher], jobs: list[Job], masks: int) -> dic
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--photos", type=int, default=3)
+    parser.add_argument("--photos", type=int, default=6)
     parser.add_argument("--masks", type=int, default=512)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
     asked = parser.parse_args()
 
     who, files = imagenet(SHARED) if SHARED else stand_in()

@@ -22,10 +22,9 @@ def backup(
     PostgreSQL. It holds all that the database holds: keep it as safe.
     """
     from bayesteach.study.backup import backup as copy  # noqa: PLC0415 — SQLAlchemy takes a moment
-    from bayesteach.study.database import connect, default_url, reachable  # noqa: PLC0415
+    from bayesteach.study.database import default_url, existing  # noqa: PLC0415
 
-    there = connect(database or default_url(study))
-    reachable(there)
+    there = existing(database or default_url(study))
     out.print(f"{copy(there, to).rows} rows → {escape(str(to))}", soft_wrap=True)
 
 
@@ -39,8 +38,7 @@ def restore(
     A database that holds a study is refused: nothing is overwritten.
     """
     from bayesteach.study.backup import restore as copy  # noqa: PLC0415 — SQLAlchemy takes a moment
-    from bayesteach.study.database import connect, default_url, reachable  # noqa: PLC0415
+    from bayesteach.study.database import connect, default_url  # noqa: PLC0415
 
     there = connect(database or default_url(study))
-    reachable(there)
     out.print(f"{copy(file, there).rows} rows → {escape(there.place)}", soft_wrap=True)

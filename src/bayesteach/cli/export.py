@@ -28,13 +28,12 @@ def export(
     …stimuli… one a trial. The server may go on meanwhile.
     bayesteach analyse takes OUT as it is.
     """
-    from bayesteach.study.database import connect, default_url, reachable  # noqa: PLC0415 — torch takes a second
+    from bayesteach.study.database import default_url, existing  # noqa: PLC0415 — torch takes a second
     from bayesteach.study.export import export as write  # noqa: PLC0415
     from bayesteach.study.migrations import migrate  # noqa: PLC0415
     from bayesteach.study.texts import title  # noqa: PLC0415
 
-    there = connect(database or default_url(study))
-    reachable(there)
+    there = existing(database or default_url(study))
     migrate(there)
     done = write(there, title(study), to, mode=mode, launch=launch)
     out.print(

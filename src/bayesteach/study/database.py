@@ -66,7 +66,35 @@ def default_url(root: Path) -> str:
 
 
 def connect(url: str) -> Database:
-    """The database at an address: sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME."""
+    """The database at an address, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, once it has answered."""
+    return _answering(_addressed(url))
+
+
+def existing(url: str) -> Database:
+    """A database that holds a study already: a mistyped file is refused, not begun."""
+    database = _addressed(url)
+    file = database.engine.url.database
+    if database.is_sqlite and not Path(str(file)).is_file():
+        raise BadStudy(f"database: there is no file {file}. Check the address; bayesteach serve begins one.")
+    if not inspect(_answering(database).engine).has_table("launches"):
+        database.close()
+        raise BadStudy(f"database: {database.place} holds no study. Check the address.")
+    return database
+
+
+def _answering(database: Database) -> Database:
+    try:
+        database.engine.connect().close()
+    except OperationalError as error:
+        database.close()
+        reason = " ".join(str(error.orig).split())
+        raise BadStudy(
+            f"database: {database.place} does not answer ({reason}). Is it running, and is the address right?"
+        ) from None
+    return database
+
+
+def _addressed(url: str) -> Database:
     try:
         address = make_url(url)
         if address.get_backend_name() == "sqlite":
@@ -82,30 +110,6 @@ def connect(url: str) -> Database:
     except (NoSuchModuleError, ModuleNotFoundError):
         raise BadStudy("database: PostgreSQL needs psycopg. Install bayesteach[postgres].") from None
     raise BadStudy(f"database: found {address.get_backend_name()}, expected sqlite or postgresql.")
-
-
-def reachable(database: Database) -> None:
-    """Refuse, with the reason, a database that does not answer."""
-    try:
-        with database.engine.connect():
-            pass
-    except OperationalError as error:
-        reason = " ".join(str(error.orig).split())
-        raise BadStudy(
-            f"database: {database.place} does not answer ({reason}). Is it running, and is the address right?"
-        ) from None
-
-
-def existing(url: str) -> Database:
-    """A database that is there already: a mistyped file is refused, not begun."""
-    database = connect(url)
-    file = database.engine.url.database
-    if database.is_sqlite and not Path(str(file)).is_file():
-        raise BadStudy(f"database: there is no file {file}. Check the address.")
-    reachable(database)
-    if not inspect(database.engine).has_table("launches"):
-        raise BadStudy(f"database: {database.place} holds no study. Check the address.")
-    return database
 
 
 def _sqlite(url: str) -> Engine:

@@ -14,7 +14,7 @@ from uvicorn.supervisors import Multiprocess
 from bayesteach.errors import BadStudy
 from bayesteach.settings import read_settings
 from bayesteach.study.app import STATIC, make_app
-from bayesteach.study.database import connect, reachable
+from bayesteach.study.database import connect
 from bayesteach.study.launch import existing, launch
 from bayesteach.study.materials import read_materials
 from bayesteach.study.researchers import FIRST, first_password, new_password
@@ -41,7 +41,6 @@ def prepare(study: Path, url: str, *, anew: bool = False) -> Ready:
     materials = read_materials(study)
     database = connect(url)
     try:
-        reachable(database)
         begun = launch(database, materials, anew=anew)
     except BadStudy:
         database.close()

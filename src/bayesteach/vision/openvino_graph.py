@@ -22,8 +22,11 @@ from bayesteach.vision.leaves import dead_leaves
 
 _HINTS = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
 _FILE = "graph.xml"
-# Blocks of masked leaves that int8 is fitted to: log probabilities were off by 0.5, as with 8 blocks of masked photos.
+# Blocks of masked leaves that int8 is fitted to: log probabilities were off as with 8 blocks of masked photos.
 _CALIBRATION_BLOCKS = 3
+# Convolutions that int8 leaves alone. What they lose, all later layers amplify: with the first two of a ResNet-50 as they are, log
+# probabilities are off by 0.27 instead of 0.47, for 3 % of the rate; sparing the next six wins nothing more.
+_SPARED = 2
 
 
 def graph_forward(
@@ -39,7 +42,7 @@ def graph_forward(
     if int8:
         whole = folder / _FILE
         folder = cached(
-            f"{key}-int8", lambda folder: openvino.save_model(_quantise(whole, size, block), folder / _FILE)
+            f"{key}-int8-{_SPARED}", lambda folder: openvino.save_model(_quantise(whole, size, block), folder / _FILE)
         )
     hints = {"INFERENCE_PRECISION_HINT": _HINTS[precision], "PERFORMANCE_HINT": "LATENCY"}
     request = openvino.Core().compile_model(folder / _FILE, "CPU", hints).create_infer_request()
@@ -68,14 +71,17 @@ def _quantise(whole: Path, size: tuple[int, int], block: int) -> openvino.Model:
 
     logging.getLogger("nncf").setLevel(logging.ERROR)
     samples = list(_masked_leaves(size, block))
+    graph = openvino.Core().read_model(whole)
+    convolutions = [op.get_friendly_name() for op in graph.get_ordered_ops() if op.get_type_name() == "Convolution"]
     # It draws its progress on standard output, which is the user's.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         return nncf.quantize(
-            openvino.Core().read_model(whole),
+            graph,
             nncf.Dataset(samples),
             preset=nncf.QuantizationPreset.MIXED,
             subset_size=len(samples),
+            ignored_scope=nncf.IgnoredScope(names=convolutions[:_SPARED]),
         )
 
 
