@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bayesteach.pipeline import Run
 from bayesteach.scale.plan import enlarged, listed, plan, sample, scope
-from bayesteach.scale.rates import PHOTOS, measure
+from bayesteach.scale.rates import PHOTOS, measure_rates
 from bayesteach.settings import Settings
 from bayesteach.stages.context import Context, OneRun
 from bayesteach.store.workspace import Workspace
@@ -31,7 +31,11 @@ def main() -> None:
             folder = Path(scratch) / f"part-{part}"
             small_study.write_study(folder, {name: count // part for name, count in EACH.items()})
             said = planned(folder, settings, whole)
-            took = {made.stage.name: made.manifest.seconds for made in Run(Workspace(folder), settings).make() if made.manifest}
+            took = {
+                made.stage.name: made.manifest.seconds
+                for made in Run(Workspace(folder), settings).make()
+                if made.manifest
+            }
             if part > 1:
                 # All that depends on the number of images, times the part; maps depend on the trials.
                 scaled = {name: took[name] * (1 if name == "highlight" else part) for name in COUNTED}
@@ -41,7 +45,9 @@ def main() -> None:
     true = {name: took[name] for name in COUNTED}
     results |= {"the whole took": true, "the whole took, sum": sum(true.values())}
     for part in (8, 4, 2, 1):
-        results[f"1/{part}: plan over truth"] = float(str(results[f"1/{part}: plan for the whole, sum"])) / sum(true.values())
+        results[f"1/{part}: plan over truth"] = float(str(results[f"1/{part}: plan for the whole, sum"])) / sum(
+            true.values()
+        )
     write("plan", results)
 
 
@@ -50,7 +56,7 @@ def planned(folder: Path, settings: Settings, images: int) -> dict[str, float]:
     places = listed(settings, folder)
     counts = enlarged({name: len(some) for name, some in places.items()}, images)
     wanted, context = scope(settings, counts), Context.of(settings, folder, OneRun())
-    rates = measure(settings, context, sample(places, PHOTOS, folder), list(wanted.pictures))
+    rates = measure_rates(settings, context, sample(places, PHOTOS, folder), list(wanted.pictures))
     shape = context.classifier().head.shape
     found = plan(settings, wanted, rates, (shape[0], shape[1]), context.classifier().geometry.size)
     return {name: sum(step.seconds for step in found.steps if step.stage == name) for name in COUNTED}

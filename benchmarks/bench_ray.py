@@ -76,7 +76,7 @@ def measured(folder: Path, network: str, workers: int, unit: int) -> dict[str, f
     crews = cluster("local", folder, settings, workers) if workers else nullcontext(ALONE)
     with crews as crew:
         start = time.perf_counter()
-        (made,) = [made for made in Run(Workspace(folder), settings, watch, crew).make("embed") if not made.fresh]
+        list(Run(Workspace(folder), settings, watch, crew).make("embed"))
         whole = time.perf_counter() - start
     images = len(list((folder / "images").rglob("*.png")))
     # From the first unit to the last: before it, workers begin and load the network, whatever there is to do.
@@ -84,6 +84,7 @@ def measured(folder: Path, network: str, workers: int, unit: int) -> dict[str, f
     return {
         "seconds": whole,
         "steady": steady,
+        "start": whole - steady,
         "an image": steady / images,
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "store": store / 2**20,
@@ -123,7 +124,7 @@ def main() -> None:
             "two workers, images a second": 1 / two["an image"],
             "overhead of one worker against one process": one["an image"] / alone["an image"] - 1,
             "parallel efficiency of two workers": one["an image"] / two["an image"] / 2,
-            "seconds before the first unit, beside one process": one["seconds"] - one["steady"] - alone["seconds"] + alone["steady"],
+            "seconds until it is under way, more than one process": one["start"] - alone["start"],
             "images, few and ten times as many": [FEW * len(small_study.CLASSES), MANY * len(small_study.CLASSES)],
             "milliseconds an image, few and many": [1000 * few["an image"], 1000 * many["an image"]],
             "MB of the process that waits, few and many": [few["megabytes"], many["megabytes"]],

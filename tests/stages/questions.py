@@ -51,5 +51,8 @@ def world(
     entries = tuple(Entry(row.id, f"{row.id}.png", row.label, row.source) for row in rows)
     pool = tuple(row for row in rows if row.source == "train")
     return World(
-        Collected(ImageSet(entries), ()), Features(tuple(rows), Shards.of(z), ()), posterior, Trials(tuple(made), pool, (), ())
+        Collected(ImageSet(entries), ()),
+        Features(tuple(rows), Shards.of(z), ()),
+        posterior,
+        Trials(tuple(made), pool, (), ()),
     )

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from bayesteach.study.server import prepare
-from bayesteach.study.simulate import Behaviour, HttpDoor, _answer, person
+from bayesteach.study.simulate import Behaviour, _answer, person
 from tests.study.postgres import free_port
 from tests.study.server import server
 from tests.study.test_kill import Remembering, stored

@@ -34,7 +34,22 @@ def bayesteach(
     _ = debug  # read by OneMessage
 
 
-for command in (demo, init, run, status, plan, measure, explain, serve, backup, restore, simulate, export, analyse, power):
+for command in (
+    demo,
+    init,
+    run,
+    status,
+    plan,
+    measure,
+    explain,
+    serve,
+    backup,
+    restore,
+    simulate,
+    export,
+    analyse,
+    power,
+):
     app.command(cls=OrLocal if command is run else None)(command)
 
 

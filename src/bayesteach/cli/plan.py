@@ -39,7 +39,7 @@ def plan(
     import torch  # noqa: PLC0415 — it takes a second
 
     from bayesteach.scale import plan as planned  # noqa: PLC0415
-    from bayesteach.scale.rates import PHOTOS, measure  # noqa: PLC0415
+    from bayesteach.scale.rates import PHOTOS, measure_rates  # noqa: PLC0415
     from bayesteach.settings import read_settings  # noqa: PLC0415
     from bayesteach.stages.arms import check_arms  # noqa: PLC0415
     from bayesteach.stages.context import Context, OneRun  # noqa: PLC0415
@@ -56,7 +56,7 @@ def plan(
         context = Context.of(settings, study, OneRun(), watch_with(bar))
         with loading(settings.model.name):
             classifier = context.classifier()
-        rates = measure(settings, context, photos, list(scope.pictures))
+        rates = measure_rates(settings, context, photos, list(scope.pictures))
     if rate is not None:
         rates = planned.assumed(rates, settings, rate)
     head = classifier.head.shape

@@ -39,7 +39,7 @@ class OrLocal(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def run(  # noqa: PLR0913, PLR0917 — one parameter an option
+def run(
     study: StudyFolder,
     until: Annotated[str | None, typer.Option(help="Stop after this stage.", metavar="STAGE")] = None,
     preset: Preset = None,

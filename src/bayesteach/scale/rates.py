@@ -50,7 +50,7 @@ class Rates:
     memory: float
 
 
-def measure(settings: Settings, context: Context, photos: Sequence[Entry], explainers: Sequence[str]) -> Rates:
+def measure_rates(settings: Settings, context: Context, photos: Sequence[Entry], explainers: Sequence[str]) -> Rates:
     """Some seconds of each."""
     classes, cols = context.classifier().head.shape
     advance = context.watch("measuring", 5 + len(explainers))

@@ -73,9 +73,7 @@ class Context:
     crew: Crew = ALONE
 
     @staticmethod
-    def of(
-        settings: Settings, root: Path, memory: Memory, watch: Watch = unwatched, crew: Crew = ALONE
-    ) -> "Context":
+    def of(settings: Settings, root: Path, memory: Memory, watch: Watch = unwatched, crew: Crew = ALONE) -> "Context":
         """The means that a study's settings ask for."""
         model = settings.model
 

@@ -51,9 +51,7 @@ def highlight(
     rows: list[MapOf] = []
     departures: list[Tensor] = []
     doubts: list[Tensor] = []
-    pictures = [
-        Picture(name, collected.entries[image], tuple(labels)) for (name, image), labels in wanted.items()
-    ]
+    pictures = [Picture(name, collected.entries[image], tuple(labels)) for (name, image), labels in wanted.items()]
     done = context.crew.each(context, partial(mapped, settings), pictures)
     for picture, made in zip(pictures, map(dict, done), strict=True):
         for label, effective, noise in zip(picture.labels, made["effective_samples"], made["noise"], strict=True):

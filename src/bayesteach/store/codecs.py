@@ -1,7 +1,8 @@
 """Artifacts on disk: any frozen value whose fields are tables, tensors and plain facts. Never pickle.
 
-A field that is a tuple of flat dataclasses is a table, NAME.parquet; tensors go to tensors.safetensors; shards to NAME/, a file each; a
-page is NAME.html; a dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec of their own.
+A field that is a tuple of flat dataclasses is a table, NAME.parquet; tensors go to tensors.safetensors, parts of a large one to
+NAME/; a page is NAME.html; a dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec of
+their own.
 """
 
 import json
@@ -45,10 +46,8 @@ def write(folder: Path, value: Any) -> None:
             )
         elif _is_tensor(kind):
             tensors[name] = held
-        elif _is_shards(kind):
-            (folder / name).mkdir()
-            for number, shard in enumerate(held):
-                put(folder / name / f"{number:06}.safetensors", shard)
+        elif _is_parts(kind):
+            put(folder / name, held)
         elif kind is Page:
             (folder / f"{name}.html").write_text(held, "utf-8")
         elif is_dataclass(kind):
@@ -74,7 +73,7 @@ def read(folder: Path, kind: type[T]) -> T:
             held[name] = tuple(build(one) for one in pq.read_table(folder / f"{name}.parquet").to_pylist())
         elif _is_tensor(hint):
             held[name] = tensors[name]
-        elif _is_shards(hint):
+        elif _is_parts(hint):
             held[name] = tuple(TensorFile(file.absolute()) for file in sorted((folder / name).iterdir()))
         elif hint is Page:
             held[name] = Page((folder / f"{name}.html").read_text("utf-8"))
@@ -102,7 +101,7 @@ def _is_tensor(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, (AbstractArray, Tensor))
 
 
-def _is_shards(kind: Any) -> bool:
+def _is_parts(kind: Any) -> bool:
     """Whether a field is a tuple of tensors by name, which are read when they are asked for."""
     arguments = get_args(kind)
     return get_origin(kind) is tuple and get_origin(arguments[0]) is Mapping

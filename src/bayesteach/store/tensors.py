@@ -3,7 +3,7 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +36,15 @@ def save_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
         raise OSError(errno.EIO, str(error), str(file)) from error
 
 
-def put(file: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Tensors under another name; those of a file are not kept twice where the disk can give one file two names."""
-    if not isinstance(tensors, TensorFile):
-        save_tensors(file, tensors)
-        return
-    try:
-        os.link(tensors.file, file)
-    except OSError:
-        shutil.copyfile(tensors.file, file)
+def put(folder: Path, parts: Iterable[Mapping[str, Tensor]]) -> None:
+    """Parts, a file each; those that are files already are not kept twice where the disk can give one file two names."""
+    folder.mkdir()
+    for number, part in enumerate(parts):
+        file = folder / f"{number:06}.safetensors"
+        if not isinstance(part, TensorFile):
+            save_tensors(file, part)
+            continue
+        try:
+            os.link(part.file, file)
+        except OSError:
+            shutil.copyfile(part.file, file)
