@@ -65,7 +65,9 @@ class Cluster:
         kind = "GPU" if ray.cluster_resources().get("GPU") else "CPU"
         do = ray.remote(num_cpus=1, num_gpus=int(kind == "GPU"), max_retries=_DEATHS, max_calls=0)(_keep)
         site, shared = self._of(context), ray.put(work)
-        todo, running, done = iter(enumerate(units)), {}, set()
+        todo = iter(enumerate(units))
+        running: dict[Any, int] = {}
+        done: set[int] = set()
         for place, unit in enumerate(units):
             while place not in done:
                 for number, other in islice(todo, max(0, self._room(kind) - len(running))):

@@ -177,5 +177,5 @@ def _places(source: Source, root: Path) -> Iterator[str]:
     else:
         name = source.dataset or ""
         name = str(Path(name).absolute()) if Path(name).is_dir() else name
-        for row in range(len(hugging_face.rows(name, source.split))):
-            yield hugging_face.locator(name, source.split, row)
+        for number in range(len(hugging_face.rows(name, source.split))):
+            yield hugging_face.locator(name, source.split, number)

@@ -1,8 +1,8 @@
 """Artifacts on disk: any frozen value whose fields are tables, tensors and plain facts. Never pickle.
 
 A field that is a tuple of flat dataclasses is a table, NAME.parquet; tensors go to tensors.safetensors, parts of a large one to
-NAME/; a page is NAME.html; a dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec of
-their own.
+NAME/; a page is NAME.html; a dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec
+of their own.
 """
 
 import json
