@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from bayesteach.study.server import prepare
-from bayesteach.study.simulate import Behaviour, _answer, person
+from bayesteach.study.simulate import Behaviour, person
+from tests.study.people import body
 from tests.study.postgres import free_port
 from tests.study.server import server
 from tests.study.test_kill import Remembering, stored
@@ -32,13 +33,17 @@ def blocks(language: str) -> list[str]:
 class Persistent(Remembering):
     """A person whose browser sends the same answer again until it is acknowledged, as ours does."""
 
+    def __init__(self, client, here, over):
+        super().__init__(client, here)
+        self.over = over
+
     def answer(self, index, choice, rt):
         if (self.phase, index) in self.acknowledged:
             return
-        body = _answer(self.at, index, choice, rt).model_dump(mode="json")
-        while True:
+        asked = body(index, choice, phase=self.phase)
+        while not self.over.is_set():
             try:
-                got = self.client.post("/api/answers", json=body, headers={"X-CSRF": self.csrf})
+                got = self.client.post("/api/answers", json=asked, headers={"X-CSRF": self.csrf})
             except httpx.TransportError:
                 continue
             if got.status_code < 500:
@@ -47,9 +52,9 @@ class Persistent(Remembering):
         self.acknowledged[self.phase, index] = choice
 
 
-def live(door, here, number):
+def live(door, here, number, over):
     """To the end; what a broken connection or a proxy without a server cuts off is begun again."""
-    while True:
+    while not over.is_set():
         try:
             behaviour = Behaviour(lambda *_: number % 2 == 0, lambda _: 0.0)
             for _ in person(door, here, behaviour, number, Random(number)):
@@ -66,36 +71,38 @@ def live(door, here, number):
 def processes(running) -> list[psutil.Process]:
     """Those that serve, without the parent that watches over them."""
     children = psutil.Process(running.process.pid).children()
-    return [child for child in children if any("spawn_main" in word for word in child.cmdline())]
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if any("spawn_main" in word for word in child.cmdline())]
 
 
-def through(here, running, client, kills: int) -> None:
-    """People come, processes are killed while they answer, and every answer is there once."""
-    doors = [Persistent(client(), here) for _ in range(PEOPLE)]
-    threads = [threading.Thread(target=live, args=(door, here, n)) for n, door in enumerate(doors)]
+def through(here, running, client) -> None:
+    """People come, a process is killed while they answer, another takes its place, and every answer is there once."""
+    over = threading.Event()
+    doors = [Persistent(client(), here, over) for _ in range(PEOPLE)]
+    threads = [threading.Thread(target=live, args=(door, here, n, over)) for n, door in enumerate(doors)]
     for thread in threads:
         thread.start()
-
-    def acknowledged() -> int:
-        return sum(len(door.acknowledged) for door in doors)
-
-    for kill in range(kills):
+    try:
         # Once everybody is in: a consent whose reply is lost makes a second person.
-        while not (all(door.agreed for door in doors) and acknowledged() >= 4 * (kill + 1)):
+        while not all(door.agreed for door in doors) or not any(door.acknowledged for door in doors):
             time.sleep(0.001)
-        assert any(thread.is_alive() for thread in threads)
-        serving = processes(running)
-        while len(serving) < 2:
-            time.sleep(0.01)
-            serving = processes(running)
-        serving[kill % 2].kill()
-    for thread in threads:
-        thread.join()
+        assert all(thread.is_alive() for thread in threads)
+        first = processes(running)
+        assert len(first) == 2
+        first[0].kill()
+        for thread in threads:
+            thread.join()
+    finally:
+        over.set()
     total = len(here.materials.stimuli.shown)
     for door in doors:
         assert stored(here, door) == door.acknowledged
         assert len(door.acknowledged) == total
         door.client.close()
+    while len(now := processes(running)) < 2:
+        time.sleep(0.05)
+    assert first[1] in now
+    assert first[0] not in now
 
 
 @pytest.mark.verify
@@ -104,7 +111,7 @@ def test_one_of_several_processes_is_killed_under_load_and_nothing_is_lost(folde
     port = free_port()
     with server(folder, url, port, "--workers", "2") as running:
         base = f"http://127.0.0.1:{port}"
-        through(here, running, lambda: httpx.Client(base_url=base, timeout=30), kills=3)
+        through(here, running, lambda: httpx.Client(base_url=base, timeout=30))
     here.database.close()
 
 
@@ -175,7 +182,7 @@ def test_the_page_works_from_the_browser_to_the_database(folder, url, tmp_path):
             assert "max-age" in landing.headers["strict-transport-security"]
             assert "Secure" in landing.headers["set-cookie"]
             assert visitor.get("/health").status_code == 200
-        through(here, running, client, kills=2)
+        through(here, running, client)
     here.database.close()
 
 
