@@ -1,5 +1,6 @@
 """A study on a Ray cluster: the same as on one machine, whoever works, dies or is missing."""
 
+import os
 import shutil
 import signal
 from collections.abc import Callable
@@ -147,6 +148,15 @@ def test_many_workers_killed(study, alone):
     with cluster("local", study, TOLD, workers=2) as crew:
         list(Run(Workspace(study), TOLD, watch, crew).make("highlight"))
     the_same(study, alone)
+
+
+@pytest.mark.verify
+def test_a_unit_that_ends_its_workers_ends_the_run_with_one_message(study, monkeypatch):
+    monkeypatch.setattr(clusters, "_DEATHS", 1)
+    with cluster("local", study, TOLD, workers=1) as crew:
+        means = Run(Workspace(study), TOLD, crew=crew).context()
+        with pytest.raises(BadStudy, match="2 workers died at one unit of work"):
+            list(crew.each(means, lambda _means, unit: os._exit(unit), [1]))
 
 
 @pytest.mark.parametrize(
