@@ -56,7 +56,8 @@ def planned(folder: Path, settings: Settings, images: int) -> dict[str, float]:
     places = listed(settings, folder)
     counts = enlarged({name: len(some) for name, some in places.items()}, images)
     wanted, context = scope(settings, counts), Context.of(settings, folder, OneRun())
-    rates = measure_rates(settings, context, sample(places, PHOTOS, folder), list(wanted.pictures))
+    photos = sample(places, PHOTOS, folder)
+    rates = measure_rates(settings, context, photos, list(wanted.pictures), by_engine=wanted.by_engine)
     shape = context.classifier().head.shape
     found = plan(settings, wanted, rates, (shape[0], shape[1]), context.classifier().geometry.size)
     return {name: sum(step.seconds for step in found.steps if step.stage == name) for name in COUNTED}

@@ -25,6 +25,7 @@ from bayesteach.settings import validated
 from bayesteach.stages import context
 from bayesteach.stages.crew import ALONE
 from bayesteach.store.workspace import Workspace
+from bayesteach.vision.torchvision_import import import_torchvision
 from report import write
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -37,7 +38,8 @@ UNIT = 32
 
 def make_study(folder: Path, network: str, each: int) -> None:
     """Images of one source, and a network with random weights: its answers do not matter here."""
-    import timm  # noqa: PLC0415 — after torchvision has been mended
+    import_torchvision()
+    import timm  # noqa: PLC0415 — after torchvision
 
     folder.mkdir()
     small_study.write_images(folder / "images", {"train": each})

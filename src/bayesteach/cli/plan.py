@@ -56,7 +56,7 @@ def plan(
         context = Context.of(settings, study, OneRun(), watch_with(bar))
         with loading(settings.model.name):
             classifier = context.classifier()
-        rates = measure_rates(settings, context, photos, list(scope.pictures))
+        rates = measure_rates(settings, context, photos, list(scope.pictures), by_engine=scope.by_engine)
     if rate is not None:
         rates = planned.assumed(rates, settings, rate)
     head = classifier.head.shape

@@ -42,6 +42,11 @@ class Scope:
         """All of them."""
         return self.exact + self.fast
 
+    @property
+    def by_engine(self) -> bool:
+        """Whether anything is embedded by the study's engine."""
+        return self.fast + self.views + self.refit > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -50,8 +50,10 @@ class Rates:
     memory: float
 
 
-def measure_rates(settings: Settings, context: Context, photos: Sequence[Entry], explainers: Sequence[str]) -> Rates:
-    """Some seconds of each."""
+def measure_rates(
+    settings: Settings, context: Context, photos: Sequence[Entry], explainers: Sequence[str], *, by_engine: bool
+) -> Rates:
+    """Some seconds of each; embedding by the study's engine only where it is asked for."""
     classes, cols = context.classifier().head.shape
     advance = context.watch("measuring", 5 + len(explainers))
     some = [photos[start : start + BLOCK] for start in range(0, len(photos), BLOCK)]
@@ -81,7 +83,7 @@ def measure_rates(settings: Settings, context: Context, photos: Sequence[Entry],
     return Rates(
         read=told(_each(read, some)),
         exact=told(_each(partial(embed, True), some)),
-        fast=told(_each(partial(embed, False), some)),
+        fast=told(_each(partial(embed, False), some) if by_engine else 0.0),
         summed=adding,
         judged=told(max(0.0, many - few) / _HELD_OUT),
         solved=few,
