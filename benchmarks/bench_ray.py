@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests import small_study
 
 # Images of each of seven classes: for time, and for memory.
-SLOW, FEW, MANY = 64, 250, 2500
+SLOW, FEW, MANY = 64, 150, 1500
 UNIT = 32
 
 
