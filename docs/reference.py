@@ -36,6 +36,7 @@ def _commands() -> Iterator[str]:
     yield "## Commands"
     yield ""
     yield "An error is one message and exit code 2; `bayesteach --debug COMMAND …` shows where it came from. Ctrl-C is 130."
+    yield "`bayesteach --version` says which version this is."
     yield ""
     whole: Any = get_command(app)
     for name, command in whole.commands.items():
