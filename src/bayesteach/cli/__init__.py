@@ -26,10 +26,11 @@ app = typer.Typer(
 )
 
 
-def _tell_version(asked: bool) -> None:  # noqa: FBT001 — typer's signature
+def _tell_version(asked: bool) -> bool:  # noqa: FBT001 — typer's signature
     if asked:
         out.print(f"bayesteach {version('bayesteach')}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()
