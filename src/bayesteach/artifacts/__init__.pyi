@@ -2,6 +2,7 @@ from .explanations import Lessons, MapOf, Refused, SaliencyMaps, TaughtLesson
 from .head import Features, Judged, Posterior
 from .measures import MeasuredLesson, MeasuredMap, Measures
 from .seen import Seen, Skipped
+from .shards import Shards
 from .stimuli import Arm, Group, Hidden, Page, Panel, Shown, Stimuli
 from .trials import TRIAL_TYPES, Category, Kind, Trial, Trials, TrialType, Unfilled
 
@@ -25,6 +26,7 @@ __all__ = [
     "Refused",
     "SaliencyMaps",
     "Seen",
+    "Shards",
     "Shown",
     "Skipped",
     "Stimuli",

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bayesteach.artifacts.seen import Seen, Skipped
+from bayesteach.artifacts.shards import Shards
 from bayesteach.maths.curvature import HeadPosterior
 from bayesteach.maths.discriminant import DiscriminantLearner
 
@@ -17,7 +18,7 @@ class Features:
     """The features of every image, with the 1 of the bias, and the classifier's answers, in one order."""
 
     seen: tuple[Seen, ...]
-    features: Float[Tensor, "images cols"]
+    features: Shards
     skipped: tuple[Skipped, ...]
 
     @cached_property

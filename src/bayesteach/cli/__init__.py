@@ -13,8 +13,9 @@ from bayesteach.cli.explain import explain
 from bayesteach.cli.export import export
 from bayesteach.cli.init import init
 from bayesteach.cli.measure import measure
+from bayesteach.cli.plan import plan
 from bayesteach.cli.power import power
-from bayesteach.cli.run import run, status
+from bayesteach.cli.run import OrLocal, run, status
 from bayesteach.cli.serve import serve
 from bayesteach.cli.simulate import simulate
 
@@ -44,8 +45,23 @@ def bayesteach(
     _ = debug, show_version  # read by OneMessage, and by _tell_version
 
 
-for command in (demo, init, run, status, measure, explain, serve, backup, restore, simulate, export, analyse, power):
-    app.command()(command)
+for command in (
+    demo,
+    init,
+    run,
+    status,
+    plan,
+    measure,
+    explain,
+    serve,
+    backup,
+    restore,
+    simulate,
+    export,
+    analyse,
+    power,
+):
+    app.command(cls=OrLocal if command is run else None)(command)
 
 
 def main() -> None:
