@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayesteach.pipeline import Made
     from bayesteach.stages.context import Watch
 
-StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.")]
+StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.", metavar="STUDY")]
 Change = Annotated[
     list[str] | None, typer.Option("--set", help="A setting, as teach.candidates=500; repeatable.", metavar="KEY=VALUE")
 ]

@@ -16,12 +16,20 @@ from torch import Tensor
 
 from bayesteach.errors import BadStudy
 from bayesteach.store import codecs
-from bayesteach.store.manifest import Manifest, check_files, file_digests, read_manifest, write_manifest
+from bayesteach.store.manifest import (
+    ARTIFACTS,
+    Manifest,
+    artifact_folder,
+    check_files,
+    file_digests,
+    read_manifest,
+    write_manifest,
+)
 from bayesteach.store.tensors import TensorFile, save_tensors
 
 T = TypeVar("T")
 
-_ARTIFACTS, _UNITS, _LOCK = "artifacts", "units", ".lock"
+_UNITS, _LOCK = "units", ".lock"
 _UNFINISHED = ".unfinished-"
 _VERSIONS = ("bayesteach", "torch", "timm", "numpy")
 
@@ -52,7 +60,7 @@ class Workspace:
 
     def folder(self, stage: str) -> Path:
         """Where the artifact of a stage is."""
-        return self.root / _ARTIFACTS / stage
+        return artifact_folder(self.root, stage)
 
     def manifest(self, stage: str) -> Manifest | None:
         """What its artifact was made from, if there is one."""
@@ -135,5 +143,5 @@ class Workspace:
 
     def _sweep(self) -> None:
         """Remove what a run that was killed left unfinished."""
-        for rest in (self.root / _ARTIFACTS).glob(f"{_UNFINISHED}*"):
+        for rest in (self.root / ARTIFACTS).glob(f"{_UNFINISHED}*"):
             shutil.rmtree(rest, ignore_errors=True)
