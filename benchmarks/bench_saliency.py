@@ -95,8 +95,7 @@ def main() -> None:
         print(case.name, {k: round(v, 4) for k, v in found.pop("reference").items()}, flush=True)
         for name, row in found.items():
             print("   ", f"{name:24}", " ".join(f"{key} {value:.3f}" for key, value in row.items()), flush=True)
-    if not asked.case:
-        write(f"saliency_{asked.passes}", results)
+    write(f"saliency_{asked.passes}", results)
 
 
 if __name__ == "__main__":
