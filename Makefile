@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# A worker a processor, one thread each: workers of several threads wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check verify bench clean
@@ -16,17 +18,17 @@ demo: $(INSTALLED) ## See what bayesteach does, in one picture
 	$(BIN)/python examples/mathematics.py
 
 test: $(INSTALLED) ## The tests: one small case of every promise
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: $(INSTALLED) ## Format, lint, types, who may import whom, and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 verify: $(INSTALLED) ## The long versions: every law on 500 cases, coverage studies, many repetitions
-	HYPOTHESIS_PROFILE=verify $(BIN)/python -m pytest -m "verify or not verify"
+	HYPOTHESIS_PROFILE=verify $(PYTEST) -m "verify or not verify"
 
 bench: $(INSTALLED) ## Measure beside peers, in one run on a quiet machine; results go to benchmarks/results
 	@set -e; for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench; done

@@ -129,6 +129,11 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
     "row below range": (lambda: head().contrast(-1, 0), "OutOfRange", ["row", "-1"]),
     "features of the wrong width": (lambda: head().at(ones(4, 5)), "BadShape", ["features", "(4, 5)", "(…, 2)"]),
     "features with infinity": (lambda: head().at(ones(4, 2) / 0), "NotFinite", ["features", "8 of 8"]),
+    "features too large for their logits": (
+        lambda: head().at(torch.full((1, 2), 1e200, **F)),
+        "NotFinite",
+        ["spread of the logits"],
+    ),
     "no draws": (lambda: head().at(ones(1, 2)).probabilities(rng(), 0), "Empty", ["draws"]),
     "no draws of weights": (lambda: head().probabilities_by_weights(ones(1, 2), rng(), 0), "Empty", ["draws"]),
     "curvature of no classes": (lambda: bt.CurvatureSums(0, 2), "Empty", ["classes"]),
@@ -169,6 +174,11 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         lambda: bt.refit_head(ones(0, 2), torch.ones(0, dtype=torch.long), ones(3, 2)),
         "Empty",
         ["images"],
+    ),
+    "refit of no classes": (
+        lambda: bt.refit_head(ones(4, 2), torch.zeros(4, dtype=torch.long), ones(0, 2)),
+        "Empty",
+        ["classes"],
     ),
     "refit with a label too many": (
         lambda: bt.refit_head(ones(2, 2), torch.tensor([0, 1, 2]), ones(3, 2)),
@@ -212,6 +222,11 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         ["members", "found 4", "0 to 3"],
     ),
     "lesson of no examples": (lambda: bt.Lessons(pool(), torch.ones(1, 0, dtype=torch.long)), "Empty", ["examples"]),
+    "a pupil taught no examples": (
+        lambda: learner().facing(ones(2), pool()).predict(torch.ones(1, 0, dtype=torch.long)),
+        "Empty",
+        ["examples"],
+    ),
     "one lesson, not a batch": (lambda: bt.Lessons(pool(), torch.tensor([0, 2])), "BadShape", ["members"]),
     "threshold above one": (
         lambda: bt.first_past(learner(), ones(2), pool(), rng(), threshold=80.0),
@@ -248,6 +263,13 @@ CASES: dict[str, tuple[Callable[[], object], str, list[str]]] = {
         ["held-out images", "Hold out more"],
     ),
     "masks of no size": (lambda: bt.MaskPrior(0), "OutOfRange", ["size: found 0"]),
+    "masks of half a pixel": (lambda: bt.MaskPrior(8.5), "OutOfRange", ["size: found 8.5"]),
+    "masks of three sides": (lambda: bt.MaskPrior((8, 8, 3)), "OutOfRange", ["size: found (8, 8, 3)"]),
+    "masks beyond their precision": (
+        lambda: bt.MaskPrior(8, 2.0, sd=1e38),
+        "OutOfRange",
+        ["sd 1e+38 in torch.float32"],
+    ),
     "masks of no length": (lambda: bt.MaskPrior(length_scale=0.0), "OutOfRange", ["length_scale", "0.0"]),
     "masks of negative length": (lambda: bt.MaskPrior(length_scale=-2.0), "OutOfRange", ["length_scale"]),
     "masks that do not vary": (lambda: bt.MaskPrior(sd=0.0), "OutOfRange", ["sd"]),

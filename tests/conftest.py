@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from bayesteach.vision.classifier import Classifier
 
 CACHE = os.environ.get("BAYESTEACH_CACHE")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them every program that they interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "check", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -72,6 +72,29 @@ def test_semicolons_tabs_and_byte_order_marks(tmp_path, separator):
     assert read_responses(file).table.shape == (3, 7)
 
 
+def test_excels_unicode_text_and_its_first_line(tmp_path):
+    file = tmp_path / "excel.txt"
+    file.write_bytes("\r\n".join([HEADER, *ROWS]).replace(",", "\t").encode("utf-16"))
+    assert read_responses(file).table.shape == (3, 7)
+    file.write_bytes(
+        "\r\n".join(["sep=;", HEADER.replace(",", ";"), *(row.replace(",", ";") for row in ROWS)]).encode()
+    )
+    assert list(read_responses(file).table["participant"]) == ["007", "007", "008"]
+
+
+def test_rows_longer_than_the_header_lose_nothing(written):
+    with pytest.raises(BadResponses, match="cannot be read as a table"):
+        read_responses(written(HEADER, *(row + ",812" for row in ROWS)))
+
+
+def test_explanations_can_have_levels(written):
+    file = written(HEADER, "p,cat,a,rise,no,1", "q,cat,a,none,no,0", "r,cat,a,none,,1")
+    table = read_responses(file).table
+    assert list(table["saliency"]) == ["rise", "none", "none"]
+    assert list(table["condition"][:2]) == ["rise · examples 0", "none · examples 0"]
+    assert pd.isna(table["condition"][2])
+
+
 def test_missing_values_are_missing(written):
     table = read_responses(written(HEADER, "p,cat,standard_correct,0,1,NA", "p,,standard_correct,0,1,1")).table
     assert np.isnan(table["correct"][0])
@@ -110,6 +133,12 @@ def test_a_table_in_memory_is_the_table_on_disk(written):
         ([HEADER, "p,c,t,2,0,1"], "saliency is '2', expected 0 or 1"),
         ([HEADER, ",c,t,0,0,1"], "1 rows have no participant, the first is row 1"),
         ([HEADER], "no row that fits its header"),
+        (
+            ["PARTICIPANT,correct", "p,1"],
+            "there is no column participant. Found: PARTICIPANT, correct. If it has another name",
+        ),
+        (["PARTICIPANT,correct", "p,1"], "--column participant=PARTICIPANT"),
+        ([HEADER, "p,c,t,yess,0,1", "q,c,t,yes,0,1"], "saliency is 'yess', expected 0 or 1"),
         (["a,a,b", "1,2,3"], "two columns are called 'a'"),
         ([HEADER + ",trial", *(ROWS[0] + ",t1" for _ in range(2))], "participant 007 has answered trial t1 more than"),
     ],
@@ -125,6 +154,12 @@ def test_a_missing_file_says_what_is_accepted(tmp_path):
         read_responses(tmp_path / "nothing.csv")
     with pytest.raises(BadResponses, match="dataset_description.json"):
         read_responses(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["sqlite:///study.db", "postgresql+psycopg://me@here/study"])
+def test_a_database_is_exported_first(address):
+    with pytest.raises(BadResponses, match="bayesteach export STUDY OUT"):
+        read_responses(address)
 
 
 def test_a_mapped_column_that_is_not_there_is_named(written):

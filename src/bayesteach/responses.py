@@ -2,10 +2,14 @@
 
 The columns that an analysis knows by name are `participant`, `category`, `trial_type`, `saliency`, `examples`, `correct`, and
 where there are any `condition` (or `arm`), `trial`, `target`, `completed`, `practice` and `attention`. All others are kept.
+
+What conditions differ in can be told by a table of arms: `condition`, and a column for each factor of the design.
 """
 
+import codecs
 import csv
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -25,6 +29,8 @@ CONDITIONS = {"control": (0, 0), "saliency": (1, 0), "examples": (0, 1), "both":
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 LABELS = ("participant", "category", "trial_type", "condition", "arm", "trial", "target", "alternative")
 YES_NO = ("correct", "saliency", "examples", "completed", "practice", "attention")
+# Of these two a column can hold levels instead, such as none, rise and expected_mask.
+GRADED = ("saliency", "examples")
 _WORDS = {"1": 1.0, "1.0": 1.0, "yes": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "no": 0.0, "false": 0.0}
 
 
@@ -35,6 +41,8 @@ class Responses:
     table: pd.DataFrame
     source: str
     digest: str
+    # What the conditions differ in, where a table of arms has said so.
+    factors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a table of answers."""
@@ -50,8 +58,18 @@ class Responses:
             _answered_once(self.table[self.table["trial"].notna()], self.source)
 
 
-def read_responses(source: str | Path, columns: Mapping[str, str] | None = None) -> Responses:
-    """The responses in a file or folder. `columns` names, for columns of ours, the file's own: {"correct": "acc"}."""
+def read_responses(
+    source: str | Path, columns: Mapping[str, str] | None = None, arms: pd.DataFrame | None = None
+) -> Responses:
+    """The responses in a file or folder. `columns` names, for columns of ours, the file's own: {"correct": "acc"}.
+
+    `arms` has a row a condition, as a study's [[study.arms]]: condition, and a column a factor. A folder can hold it too.
+    """
+    if "://" in str(source):
+        raise BadResponses(
+            "responses: a study's database is read by bayesteach export STUDY OUT, in one consistent snapshot. Export "
+            "it, and pass OUT."
+        )
     place = Path(source)
     files = _psych_ds(place) if place.is_dir() else [place]
     read = {str(file): _read(file) for file in files}
@@ -59,27 +77,59 @@ def read_responses(source: str | Path, columns: Mapping[str, str] | None = None)
     for ours, theirs in (columns or {}).items():
         if theirs not in known:
             raise BadResponses(f"{source}: there is no column {theirs!r} to read {ours} from. Found: {_list(known)}.")
-    tables = {file: _yes_no(_named(_renamed(table, columns or {})), file) for file, table in read.items()}
+    named = {file: _renamed(table, columns or {}) for file, table in read.items()}
+    told = {file: table for file, table in named.items() if _is_of_arms(table)}
+    if arms is None and told:
+        arms = pd.concat(told.values(), ignore_index=True)
+    tables = {file: _yes_no(_named(table), file) for file, table in named.items() if file not in told}
     digest = sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    return Responses(_numbers(_joined(tables, str(source))), str(source), digest)
+    return _with_arms(_numbers(_joined(tables, str(source))), arms, str(source), digest)
 
 
-def from_table(table: pd.DataFrame, source: str = "the table") -> Responses:
-    """Responses that are in memory already, under our names."""
-    text = pd.DataFrame({str(name): _each(table[name], _text) for name in table}).reset_index(drop=True)
+def from_table(table: pd.DataFrame, source: str = "the table", arms: pd.DataFrame | None = None) -> Responses:
+    """Responses that are in memory already, under our names; `arms` as in read_responses."""
+    text = _as_text(table)
     digest = sha256(text.to_csv(index=False).encode()).hexdigest()
-    return Responses(_numbers(_yes_no(_named(text), source)), source, digest)
+    return _with_arms(_numbers(_yes_no(_named(text), source)), arms, source, digest)
 
 
 def require(table: pd.DataFrame, columns: tuple[str, ...], source: str) -> None:
     """The table has these columns."""
     missing = [name for name in columns if name not in table]
     if missing:
-        word = "column" if len(missing) == 1 else "columns"
+        word = "is no column" if len(missing) == 1 else "are no columns"
+        like = next((name for name in map(str, table) if name.lower() == missing[0].lower()), "NAME")
         raise BadResponses(
-            f"{source}: there is no {word} {', '.join(missing)}. Found: {_list(table)}. "
-            f"If it has another name, say so: --column {missing[0]}=NAME."
+            f"{source}: there {word} {', '.join(missing)}. Found: {_list(table)}. "
+            f"If it has another name, say so: --column {missing[0]}={like}."
         )
+
+
+def _is_of_arms(table: pd.DataFrame) -> bool:
+    """A row a condition, and nothing of people or answers."""
+    names = {"arm", "condition"} & set(table)
+    return bool(names) and not {"participant", "correct", "trial"} & set(table) and table[min(names)].is_unique
+
+
+def _with_arms(table: pd.DataFrame, arms: pd.DataFrame | None, source: str, digest: str) -> Responses:
+    """With the factors of each row's condition, their levels in the order of the arms: the first is the reference."""
+    if arms is None:
+        return Responses(table, source, digest)
+    told = _numbers(_yes_no(_as_text(arms.rename(columns={"arm": "condition"})), "arms")).set_index("condition")
+    if "condition" not in table:
+        raise BadResponses(f"{source}: there is no column condition, or arm, to tell by what each person was shown.")
+    strangers = sorted(set(table["condition"].dropna()) - set(told.index))
+    if strangers:
+        raise BadResponses(
+            f"{source}: {strangers[0]!r} is no arm of the study, whose arms are {_list(told.index)}. Pass the study that "
+            "these answers are of."
+        )
+    for name in told:
+        column = table["condition"].map(told[name])
+        if not pd.api.types.is_numeric_dtype(told[name]):
+            column = pd.Series(pd.Categorical(column, categories=list(dict.fromkeys(told[name].dropna()))))
+        table = table.assign(**{str(name): column})
+    return Responses(table, source, digest, tuple(map(str, told)))
 
 
 def _psych_ds(folder: Path) -> list[Path]:
@@ -103,14 +153,32 @@ def _read(file: Path) -> pd.DataFrame:
     if not file.is_file():
         raise BadResponses(f"responses: there is no {file}. Pass {ACCEPTED}.")
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        encoding = _encoding(file)
+        with file.open(encoding=encoding, newline="") as stream:
             header = stream.readline()
+            said = header.startswith("sep=")  # Excel's own first line
+            header = stream.readline() if said else header
         separator = max(",;\t", key=header.count)
         names = [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
-        table = pd.read_csv(
-            file, sep=separator, dtype=str, keep_default_na=False, na_values=list(MISSING), encoding="utf-8-sig"
-        )
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header: nothing is cut off
+            table = pd.read_csv(
+                file,
+                sep=separator,
+                dtype=str,
+                keep_default_na=False,
+                na_values=list(MISSING),
+                encoding=encoding,
+                skiprows=int(said),
+                index_col=False,
+            )
+    except (
+        UnicodeError,
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        pd.errors.EmptyDataError,
+        csv.Error,
+    ) as error:
         reason = " ".join(str(error).split())
         raise BadResponses(f"{file} cannot be read as a table ({reason}). Save it as CSV in UTF-8.") from None
     twice = [name for name in names if names.count(name) > 1]
@@ -120,6 +188,12 @@ def _read(file: Path) -> pd.DataFrame:
         raise BadResponses(f"{file}: found no row that fits its header. Pass a file with one row an answer.")
     table.columns = pd.Index(names)
     return table.astype(object).where(table.notna(), None)
+
+
+def _encoding(file: Path) -> str:
+    """UTF-8, or UTF-16 where the file begins as Excel's Unicode text does."""
+    with file.open("rb") as stream:
+        return "utf-16" if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
 
 
 def _renamed(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -146,6 +220,8 @@ def _yes_no(table: pd.DataFrame, source: str) -> pd.DataFrame:
     for name in (name for name in YES_NO if name in table):
         words = _each(table[name], lambda cell: None if cell is None else _WORDS.get(cell.strip().lower(), cell))
         wrong = np.array([isinstance(cell, str) for cell in words])
+        if wrong.any() and name in GRADED and _are_levels(table[name]):
+            continue
         if wrong.any():
             row = int(wrong.argmax())
             raise BadResponses(
@@ -153,20 +229,27 @@ def _yes_no(table: pd.DataFrame, source: str) -> pd.DataFrame:
                 f"yes or no, true or false. {int(wrong.sum())} of {len(table)} rows are like that."
             )
         table = table.assign(**{name: words.astype(float)})
-    shown = [name for name in ("saliency", "examples") if name in table]
+    shown = [name for name in GRADED if name in table]
     if "condition" not in table and shown:
-        table = table.assign(
-            condition=pd.Series([_condition(dict(row)) for _, row in table[shown].iterrows()], dtype=object)
-        )
+        codes, cases = pd.MultiIndex.from_frame(table[shown]).factorize(use_na_sentinel=False)
+        names = np.array([_condition(dict(zip(shown, case, strict=True))) for case in cases], dtype=object)
+        table = table.assign(condition=pd.Series(names[codes], index=table.index, dtype=object))
     return table
 
 
-def _condition(shown: Mapping[str, float]) -> str | None:
-    """The name of what was shown: control, saliency, examples or both."""
+def _are_levels(column: pd.Series) -> bool:
+    """Names of what was shown, with no number or yes among them that would make the rest a slip of the pen."""
+    cells = pd.Series([str(cell).strip().lower() for cell in column.dropna().unique()], dtype=object)
+    return not set(cells) & {"yes", "true", "false"} and bool(pd.to_numeric(cells, errors="coerce").isna().all())
+
+
+def _condition(shown: Mapping[str, float | str]) -> str | None:
+    """The name of what was shown: control, saliency, examples or both; or the levels of both, where they have names."""
     if any(pd.isna(value) for value in shown.values()):
         return None
-    pair = (int(shown.get("saliency", 0)), int(shown.get("examples", 0)))
-    return next(name for name, shows in CONDITIONS.items() if shows == pair)
+    pair = (shown.get("saliency", 0.0), shown.get("examples", 0.0))
+    named = next((name for name, shows in CONDITIONS.items() if shows == pair), None)
+    return named or " · ".join(f"{name} {v:g}" if isinstance(v, float) else v for name, v in shown.items())
 
 
 def _joined(tables: Mapping[str, pd.DataFrame], source: str) -> pd.DataFrame:
@@ -209,7 +292,15 @@ def _answered_once(table: pd.DataFrame, source: str) -> None:
 
 def _each(column: pd.Series, change: Callable[[Any], object]) -> pd.Series:
     """Every cell changed, in a column that stays one of objects: pandas would make None, once among text, something else."""
-    return pd.Series([change(cell) for cell in column], index=column.index, dtype=object)
+    codes, distinct = pd.factorize(column)
+    changed = np.empty(len(distinct) + 1, dtype=object)
+    changed[:] = [*map(change, distinct), change(None)]  # the last is for -1, what is missing
+    return pd.Series(changed[codes], index=column.index, dtype=object)
+
+
+def _as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """As a file would hold it."""
+    return pd.DataFrame({str(name): _each(table[name], _text) for name in table}).reset_index(drop=True)
 
 
 def _text(cell: object) -> str | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayesteach.analysis.accuracy import accuracy, trial_key
-from bayesteach.analysis.formulas import PAPER
+from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.sample import choose_sample
 from bayesteach.analysis.simulate import paper_trials, simulate
 from bayesteach.errors import BadResponses, OutOfRange

@@ -6,8 +6,9 @@ import pytest
 from scipy.special import expit
 
 from bayesteach.analysis.analyse import Plan, analyse
+from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.effects import effects_table, in_100, population, readings, spoken
-from bayesteach.analysis.formulas import PAPER, Formula
+from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import regress
 from bayesteach.analysis.sensitivity import sensitivity_table, variants
 from bayesteach.analysis.simulate import Effects, paper_trials, simulate

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesteach.analysis.formulas import PAPER, Formula, make_design, parse_all
+from bayesteach.analysis.defaults import PAPER
+from bayesteach.analysis.formulas import Formula, make_design, parse_all
 from bayesteach.analysis.simulate import PUBLISHED, simulate
 from bayesteach.errors import BadFormula
 
@@ -37,6 +38,22 @@ def test_random_intercepts_are_split_off_wherever_they_stand():
     assert Formula.parse("correct ~ (1|participant)").fixed == "1"
 
 
+def test_names_that_are_no_words_stand_in_backticks():
+    formula = Formula.parse("odd one: `was it right?` ~ `sal map` + (1|`person id`)")
+    assert formula == Formula("odd one", "was it right?", "`sal map`", ("person id",))
+    assert formula.columns == ("was it right?", "sal map", "person id")
+    assert Formula.parse(str(formula), "odd one") == formula
+    table = pd.DataFrame({"was it right?": [0.0, 1, 1], "sal map": [0.0, 1, 0], "person id": ["p", "q", "p"]})
+    assert make_design(formula, table).terms == ("(Intercept)", "sal map")
+
+
+def test_levels_keep_an_order_that_they_have():
+    arm = pd.Categorical(["b", "a", "c"], categories=["c", "x", "b", "a"])
+    table = pd.DataFrame({"correct": [0.0, 1, 1], "arm": arm, "participant": ["p", "q", "r"]})
+    design = make_design(Formula.parse("correct ~ arm + (1|participant)"), table)
+    assert design.terms == ("(Intercept)", "arm[b]", "arm[a]")
+
+
 def test_variables_come_as_the_formula_names_them():
     assert Formula.parse("correct ~ trial_type*saliency*examples + (1|p)").variables == (
         "trial_type",
@@ -45,10 +62,10 @@ def test_variables_come_as_the_formula_names_them():
     )
 
 
-def test_unnamed_formulas_are_counted_and_none_is_the_papers():
+def test_unnamed_formulas_are_counted():
     texts = ["correct ~ arm + (1|participant)", "big: correct ~ arm*trial_type + (1|participant)"]
     assert [formula.name for formula in parse_all(texts)] == ["model 1", "big"]
-    assert parse_all([]) == PAPER
+    assert parse_all([]) == ()
 
 
 def test_levels_are_set_against_the_reference():

@@ -3,6 +3,7 @@
 import pytest
 
 from bayesteach.analysis.analyse import Plan
+from bayesteach.analysis.defaults import PAPER, read_arms
 from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.power_runs import simulate_power
 from bayesteach.analysis.preregister import preregistration, write_preregistration
@@ -13,7 +14,7 @@ from bayesteach.errors import BadInput
 def test_it_states_formulas_exclusions_tests_and_sample_size(tmp_path):
     file = write_preregistration(Plan(bootstrap_lrt=1000, bayes=True), tmp_path, participants=160)
     text = " ".join(file.read_text().split())
-    for formula in Plan().formulas:
+    for formula in PAPER:
         assert f"**{formula.name}**: `{formula}`" in text
     for words in (
         "160 people in all",
@@ -46,6 +47,17 @@ def test_power_gives_reasons_for_the_size(tmp_path):
         preregistration(Plan(), 160, tmp_path)
     with pytest.raises(BadInput, match="holds no power.csv"):
         preregistration(Plan(), 160, tmp_path / "nowhere")
+
+
+def test_it_follows_the_arms_of_the_study(tmp_path):
+    (tmp_path / "study.toml").write_text(
+        "[[study.arms]]\nname = 'plain'\nfactors = { explainer = 'nothing' }\n"
+        "[[study.arms]]\nname = 'rise'\nprobe = 'rise'\nfactors = { explainer = 'rise' }\n"
+    )
+    text = preregistration(Plan(), conditions=read_arms(tmp_path))
+    assert "| rise | rise |" in text
+    assert "`correct ~ trial_type*explainer + (1|participant) + (1|category)`" in text
+    assert "saliency" not in text
 
 
 def test_people_cannot_be_excluded_before_there_are_any():

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from bayesteach.analysis.comparisons import Comparison, bootstrap_p, comparisons, comparisons_table, nested
-from bayesteach.analysis.formulas import PAPER, Formula
+from bayesteach.analysis.defaults import PAPER
+from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import coefficients_table, models_table, regress
 from bayesteach.analysis.simulate import paper_trials, simulate
 from bayesteach.errors import BadFormula, BadResponses
@@ -130,6 +131,11 @@ def test_what_cannot_be_fitted_is_refused_with_its_reason():
     assert "participant: found 'p01' alone" in refused(PAPER[0], table[table["participant"] == "p01"])
     assert "category: found 'category_01' alone" in refused(PAPER[0], table[table["category"] == "category_01"])
     assert "all 464 values are 1" in refused(PAPER[0], table.assign(correct=1.0))
+    alone = table.assign(category=[f"c{i}" for i in range(len(table))])
+    assert "category: every one of the 464 answers has a value of its own" in refused(PAPER[0], alone)
+    endless = table.assign(order=table["order"].where(table["order"] > 1, np.inf))
+    said = refused(Formula.parse("correct ~ order + (1|participant)"), endless)
+    assert "order: 16 of 464 values are infinite or none, the first of participant" in said
     order = Formula.parse("order ~ trial_type + (1|participant)")
     assert "neither 0 nor 1" in refused(order, table)
     gone = table[~((table["trial_type"] == "standard_correct") & (table["condition"] == "both"))]

@@ -10,12 +10,14 @@ import pytest
 from PIL import Image
 
 from bayesteach.analysis.analyse import Plan, analyse
+from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.figures import coefficients_figure, colours, save
 from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.prose import short
 from bayesteach.analysis.report import write
 from bayesteach.analysis.simulate import PUBLISHED, Effects, paper_trials, simulate
 from bayesteach.analysis.tables import number, p_value, stars
+from bayesteach.errors import BadFormula
 from bayesteach.responses import from_table
 
 FILES = {
@@ -61,6 +63,11 @@ def written(tmp_path_factory):
     return found, folder, files
 
 
+def read(file):
+    """As docs/analysis.md says: a model called null is no missing value."""
+    return pd.read_csv(file, keep_default_na=False, na_values=[""])
+
+
 def test_everything_is_written(written):
     _, folder, files = written
     assert {path.name for path in folder.iterdir()} == FILES == {path.name for path in files}
@@ -69,11 +76,22 @@ def test_everything_is_written(written):
 
 def test_tables_hold_what_was_found(written):
     found, folder, _ = written
-    coefficients = pd.read_csv(folder / "coefficients.csv")
+    coefficients = read(folder / "coefficients.csv")
     main = coefficients[coefficients["model"] == "interaction"]
     np.testing.assert_allclose(main["estimate"], found.main.fit.coefficients)
     np.testing.assert_allclose(main["published"], [estimate for estimate, _ in PUBLISHED.values()])
-    assert coefficients[coefficients["model"] == "null"]["published"].isna().all()
+    null = coefficients[coefficients["model"] == "null"]
+    assert len(null) == 3
+    assert null["published"].isna().all()
+    assert list(coefficients) == [
+        "model", "term", "estimate", "se", "z", "p", "low", "high", "odds_ratio", "odds_ratio_low", "odds_ratio_high", "flag",
+        "published", "published_se",
+    ]  # fmt: skip
+    models = read(folder / "models.csv")
+    assert list(models["model"]) == ["null", "explanation", "interaction"]
+    assert list(models) == [
+        "model", "n", "parameters", "log_likelihood", "aic", "bic", "sd_participant", "sd_category", "converged", "singular",
+    ]  # fmt: skip
     assert list(pd.read_csv(folder / "accuracy.csv")) == [
         "trial_type", "condition", "participants", "answers", "accuracy", "low", "high",
     ]  # fmt: skip
@@ -143,6 +161,19 @@ def test_few_people_are_warned_of_unless_refits_are_had():
     assert not any("--bootstrap-lrt" in warning for warning in found.warnings)
     assert list(found.comparisons["refits"]) == [3, 3, 3]
     assert "by parametric bootstrap" in " ".join(short(found))
+
+
+def test_where_a_model_cannot_be_fitted_those_who_dropped_out_are_named():
+    table = simulate(participants=12, trials=paper_trials(6))
+    skipped = (table["condition"] == "both") & (table["order"] == 1)
+    with pytest.raises(BadFormula, match="Of 12 people 3 count as dropped out.*--who everyone keeps them"):
+        analyse(from_table(table[~skipped]), Plan(PAPER))
+
+
+def test_what_a_formula_foretells_for_certain_has_a_figure_too(tmp_path):
+    table = simulate(participants=12, trials=paper_trials(6))
+    found = analyse(from_table(table), Plan((Formula.parse("correct ~ correct + (1|participant)"),)))
+    assert {path.name for path in write(found, tmp_path, "")} == FILES
 
 
 def test_trouble_is_told(tmp_path):

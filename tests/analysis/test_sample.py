@@ -2,7 +2,7 @@
 
 import pytest
 
-from bayesteach.analysis.formulas import PAPER
+from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.sample import choose_sample, read_exclusions
 from bayesteach.analysis.simulate import simulate
 from bayesteach.errors import BadResponses

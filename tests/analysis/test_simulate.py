@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from bayesteach.analysis.formulas import PAPER
+from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.regressions import Z, regress
 from bayesteach.analysis.simulate import (
     PAPER_EFFECTS,

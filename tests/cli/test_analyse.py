@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from bayesteach.analysis.simulate import paper_trials, simulate
+from bayesteach.analysis.simulate import Effects, paper_trials, simulate
 from bayesteach.cli import app
 
 
@@ -85,6 +85,9 @@ def test_a_plan_is_written_before_there_are_data(run, data, tmp_path):
         (["{data}", "--column", "correct=acc"], "no column 'acc'"),
         (["{data}", "--formula", "correct ~ mood + (1|participant)"], "no column mood"),
         (["{data}", "--formula", "correct ~ saliency"], "0 random intercepts"),
+        (["sqlite:///study.db"], "bayesteach export STUDY OUT"),
+        (["{data}", "--out", "{data}"], "File exists"),
+        (["{data}", "--study", "nowhere"], "there is no nowhere/study.toml"),
         (["{data}", "--participants", "160"], "belong to --preregister"),
     ],
 )
@@ -98,8 +101,11 @@ def test_bad_input_is_one_message_and_exit_code_2(run, data, words, message):
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("analyse", "formula column who exclude bootstrap resample bootstrap-lrt bayes published seed preregister out"),
-        ("power", "participants effects simulations trials seed workers out"),
+        (
+            "analyse",
+            "formula column study who exclude bootstrap resample bootstrap-lrt bayes published seed preregister out",
+        ),
+        ("power", "participants effects simulations trials study seed workers out"),
     ],
 )
 def test_help_names_every_option(run, command, options):
@@ -119,6 +125,34 @@ def test_power_is_a_table_and_a_figure(run, tmp_path):
     assert set(table["participants"]) == {8, 16}
     assert (tmp_path / "power" / "power.png").exists()
     assert run("power", "--participants", "many").exit_code == 2
+
+
+STUDY = """
+[[study.arms]]
+name = "plain"
+factors = { explainer = "nothing" }
+[[study.arms]]
+name = "rise"
+probe = "rise"
+factors = { explainer = "rise" }
+"""
+
+
+def test_the_arms_of_a_study_decide_what_is_planned_and_analysed(run, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    paper_trials(6).to_csv(tmp_path / "trials.csv", index=False)
+    (tmp_path / "effects.csv").write_text("term,estimate\nexplainer[rise],2\n")
+    words = ["--study", ".", "--effects", "effects.csv", "--trials", "trials.csv", "--workers", 1]
+    done = run("power", "--participants", "8", "--simulations", 2, *words)
+    assert done.exit_code == 0, done.output
+    assert "trial_type[standard_correct]:explainer[rise]" in done.output
+
+    conditions = pd.DataFrame({"condition": ["plain", "rise"]})
+    table = simulate(Effects({}, {"participant": 0.3}), 16, paper_trials(6), conditions)
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    done = run("analyse", "answers.csv", "--study", ".", "--bootstrap", 100)
+    assert done.exit_code == 0, done.output
+    assert "explainer[rise]" in (tmp_path / "analysis" / "coefficients.csv").read_text()
 
 
 def test_an_interrupted_power_study_goes_on(tmp_path):

@@ -1,5 +1,6 @@
 """Commands as a user gives them, in a process of their own where that matters."""
 
+import errno
 import json
 import os
 import resource
@@ -12,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import typer
 from PIL import Image
 from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from bayesteach.cli import app
+from bayesteach.cli.console import OneMessage
 from bayesteach.vision.torchvision_import import import_torchvision
 from tests.explain.test_explanation import photo
 
@@ -230,6 +233,18 @@ def test_help_names_every_option():
     done = CliRunner().invoke(app, ["explain", "--help"], env={"COLUMNS": "200"})
     for option in ("model", "checkpoint", "target", "alternative", "masks", "baseline", "seed", "out", "faithfulness"):
         assert f"--{option}" in done.output
+
+
+def test_nothing_is_said_to_whoever_stopped_reading():
+    command = typer.Typer(cls=OneMessage, pretty_exceptions_enable=False)
+    command.callback()(lambda: None)
+
+    @command.command()
+    def told() -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    done = CliRunner().invoke(command, ["told"])
+    assert (done.exit_code, done.output) == (1, "")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

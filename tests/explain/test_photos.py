@@ -22,7 +22,7 @@ def test_the_map_of_a_cat_lies_on_the_cat(lite, monkeypatch, tmp_path):
     meadow = Image.fromarray(skimage.data.grass()).convert("RGB").resize((448, 448))
     meadow.paste(cat.crop((100, 0, 400, 300)).resize((200, 200)), (10, 124))
     engine, pixels = make_engine(lite, "openvino"), lite.pixels(meadow)
-    found = explain(lite, meadow, "tabby", masks=300, engine=engine)
+    found = explain(lite, meadow, "tabby", masks=1000, engine=engine)
     cats, grass = found.maps[0, 70:150, 12:100], found.maps[0, :, 120:]
     assert cats.mean() > grass.mean() + 2 * found.errors[0].mean()
 

@@ -124,6 +124,14 @@ def test_shrinkage_and_temperature_are_chosen_on_held_out_lessons(rng):
     assert few.log_losses[0.7] < few.log_losses[0.0]
 
 
+def test_lessons_that_any_temperature_foresees_choose_none(rng):
+    features, labels = 1e3 * torch.eye(6, dtype=torch.float64).repeat(4, 1), torch.arange(24) % 6
+    features = features + 1e-3 * doubles(24, 6, rng=rng)
+    choice = choose_discriminant(ScatterSums(6, 6).add(features, labels), features, labels, rng, lessons=20)
+    assert choice.learner.temperature == 1.0
+    assert choice.log_losses[choice.shrinkage] == 0.0
+
+
 def test_at_the_chosen_temperature_it_is_calibrated(rng):
     cols = 10
     learner_images, learner_labels = world(400, 5, cols, rng)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from bayesteach import KroneckerGaussian, Learner, Lessons, NotConverged, Pool
+from bayesteach import CurvatureSums, KroneckerGaussian, Learner, Lessons, NotConverged, Pool, ScatterSums
 from bayesteach.maths import learner as module
 from bayesteach.maths.learner import mode
 from tests import oracles
@@ -98,8 +98,8 @@ def test_order_batching_and_company_do_not_matter(seed, order):
     learner, images, probe = Learner.between(head(rng), 1, 3), pool(rng), doubles(COLS, rng=rng)
     members = torch.cat([torch.randint(0, 6, (30, 2), generator=rng), torch.randint(6, 12, (30, 2), generator=rng)], 1)
     together = learner.predict(probe, Lessons(images, members)).log_odds
-    alone = torch.cat([learner.predict(probe, Lessons(images, m[None])).log_odds for m in members])
-    torch.testing.assert_close(together, alone, rtol=0, atol=1e-9)
+    apart = torch.cat([learner.predict(probe, Lessons(images, some)).log_odds for some in members.split([1, 2, 22, 5])])
+    torch.testing.assert_close(together, apart, rtol=0, atol=1e-9)
     shuffled = learner.predict(probe, Lessons(images, members[:, list(order)])).log_odds
     torch.testing.assert_close(together, shuffled, rtol=0, atol=1e-9)
 
@@ -225,6 +225,22 @@ def test_a_novice_with_a_weak_prior_believes_the_examples(rng):
     assert float(novice.prior) == float(stubborn.prior) == pytest.approx(0.5)
     assert float(novice.probability) > 0.8
     assert float(stubborn.probability) == pytest.approx(0.5, abs=0.001)
+
+
+def test_a_networks_own_tensors_serve_as_they_come(rng):
+    """A head that is a parameter, and features that remember how they were made."""
+    layer = torch.nn.Linear(COLS, 3, bias=False).double()
+    features = doubles(20, COLS, rng=rng).requires_grad_()
+    posterior = CurvatureSums(3, COLS).add(features, layer(features).softmax(1)).posterior(layer.weight)
+    scatter = ScatterSums(3, COLS).add(features, torch.arange(20) % 3)
+    images, members = Pool.of(features[1:5], features[5:9]), torch.tensor([[0, 1, 4, 5]])
+    for learner in (Learner.between(posterior, 0, 1), scatter.learner()):
+        found = learner.predict(features[0], Lessons(images, members)).log_odds
+        assert not found.requires_grad
+        for narrow in (torch.int8, torch.int32):
+            torch.testing.assert_close(
+                learner.predict(features[0], Lessons(images, members.to(narrow))).log_odds, found
+            )
 
 
 def test_products_looked_up_are_those_made(rng):

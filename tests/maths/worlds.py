@@ -148,6 +148,10 @@ WORLDS: dict[str, Callable[[], World]] = {
     "rare": lambda: crossed(11, 1500, (30, 20), (0.8, 0.6), intercept=-3.5),
     "few rows each": lambda: crossed(12, 400, (150, 30), (1.0, 0.7)),
     "counts": lambda: counted(13),
+    "no differences": lambda: crossed(15, 1200, (40, 25), (0.0, 0.0)),
+    "two and three groups": lambda: crossed(16, 300, (2, 3), (1.0, 0.8)),
+    "hundreds of each": lambda: crossed(17, 2500, (900, 600), (1.0, 0.8)),
+    "nearly always": lambda: crossed(18, 2500, (50, 30), (0.8, 0.5), intercept=5.0),
     "one small factor": lambda: crossed(14, 200, (5,), (1.0,)),
 }
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from bayesteach.errors import OutOfRange
+from bayesteach.vision import geometry as module
 from bayesteach.vision.geometry import Geometry
 from bayesteach.vision.torchvision_import import import_torchvision
 
@@ -110,6 +111,17 @@ def test_views_come_again_with_their_seed_and_stay_within_pixels():
     more = geometry.views(photo, 6, torch.Generator().manual_seed(1))
     assert torch.equal(more[:4], one)
     assert geometry.views(photo, 0, torch.Generator()).shape == (0, 3, 24, 32)
+
+
+@pytest.mark.parametrize(("width", "height"), [(300, 40), (40, 300), (41, 41), (7, 301)])
+def test_a_long_strip_is_cropped_without_resizing_all_of_it(width, height, monkeypatch):
+    photo = picture(width, height)
+    whole = Geometry((24, 24), 28, "bicubic").pixels(photo)
+    monkeypatch.setattr(module, "_LARGE", 0)
+    assert (Geometry((24, 24), 28, "bicubic").pixels(photo) - whole).abs().max() < 1.5 / 255
+    monkeypatch.undo()
+    strip = Image.new("RGB", (1000 * width, 1), "blue")  # resized to its side it would take ten gigabytes and more
+    assert Geometry((224, 224), 1000).pixels(strip)[2].min() == 1
 
 
 def test_a_photo_too_long_for_any_crop_gives_its_centre(rng):

@@ -1,21 +1,23 @@
 """A whole analysis as a value: from responses and a plan to fits, tests, accuracies, effects and their sensitivity."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from bayesteach.analysis.accuracy import Accuracy, Resample, accuracy
 from bayesteach.analysis.bayes import Posterior, posterior
 from bayesteach.analysis.comparisons import Comparison, bootstrap_p, comparisons, comparisons_table
+from bayesteach.analysis.defaults import models_for
 from bayesteach.analysis.diagnostics import warnings_of
 from bayesteach.analysis.effects import effects_table
-from bayesteach.analysis.formulas import PAPER, Formula
+from bayesteach.analysis.formulas import Formula
 from bayesteach.analysis.regressions import Regression, Z, coefficients_table, regress
 from bayesteach.analysis.sample import Sample, Who, choose_sample
 from bayesteach.analysis.sensitivity import Variant, variants
 from bayesteach.analysis.simulate import PUBLISHED
-from bayesteach.errors import OutOfRange
+from bayesteach.errors import BadFormula, BadResponses, OutOfRange
 from bayesteach.responses import Responses
 
 Progress = Callable[[str, int, int], None]
@@ -25,7 +27,8 @@ Progress = Callable[[str, int, int], None]
 class Plan:
     """What is to be done: the models, who is analysed, and how uncertainty is found."""
 
-    formulas: tuple[Formula, ...] = PAPER
+    # None: what follows from what the conditions differ in; for the paper's design the paper's three.
+    formulas: tuple[Formula, ...] = ()
     who: Who = "completers"
     exclude: Mapping[str, str] = field(default_factory=dict)
     bootstrap: int = 2000
@@ -96,6 +99,8 @@ class Analysis:
         return found
 
 
+# One thread: the matrices have a few dozen rows, and beside other work threads cost five times what they bring.
+@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # threadpoolctl has no types
 def analyse(
     responses: Responses, plan: Plan | None = None, progress: Progress | None = None, workers: int | None = None
 ) -> Analysis:
@@ -103,12 +108,16 @@ def analyse(
     plan = plan or Plan()
     if plan.bootstrap_lrt < 0:
         raise OutOfRange(f"bootstrap_lrt: found {plan.bootstrap_lrt}, expected 0 or more refits.")
+    plan = replace(plan, formulas=plan.formulas or models_for(responses))
     tell = progress or (lambda _what, _done, _of: None)
     sample = choose_sample(responses, plan.formulas, plan.who, plan.exclude)
     regressions = []
     for i, formula in enumerate(plan.formulas):
         tell("regressions", i, len(plan.formulas))
-        regressions.append(regress(formula, sample.table))
+        try:
+            regressions.append(regress(formula, sample.table))
+        except (BadFormula, BadResponses) as error:
+            raise type(error)(f"{error}{_dropped(sample)}") from None
     tests = comparisons(regressions)
     main = max(regressions, key=lambda regression: len(regression.terms))
     tell("cell means", 0, 1)
@@ -129,6 +138,17 @@ def analyse(
         effects=effects_table(main, sample.table),
         variants=other,
         posterior=posterior(main, plan.seed) if plan.bayes else None,
+    )
+
+
+def _dropped(sample: Sample) -> str:
+    """That people are missing, where what is missing may be theirs."""
+    dropped = int(sample.flow["dropped_out"].sum())
+    if not dropped or sample.who == "everyone":
+        return ""
+    return (
+        f" Of {int(sample.flow['started'].sum())} people {dropped} count as dropped out: {sample.rule} --who everyone keeps "
+        "them."
     )
 
 

@@ -14,6 +14,7 @@ from bayesteach.analysis.simulate import answers
 from bayesteach.analysis.workers import spread
 from bayesteach.errors import BayesteachError
 from bayesteach.maths.hierarchical import fit_hierarchical
+from bayesteach.maths.rows import distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ def nested(smaller: Regression, larger: Regression) -> bool:
         larger.terms
     ):
         return False
-    both = np.unique(np.hstack([larger.design.matrix, smaller.design.matrix]), axis=0)
+    both, _ = distinct(np.hstack([larger.design.matrix, smaller.design.matrix]))
     rank = np.linalg.matrix_rank
     return bool(rank(both) == rank(both[:, : len(larger.terms)]))
 

@@ -33,6 +33,7 @@ def effects_table(regression: Regression, table: pd.DataFrame) -> pd.DataFrame:
     between = [
         name for name in levels if table.groupby("participant")[name].nunique().max() == 1 and len(levels[name]) > 1
     ]
+    first = {name: values[0] for name, values in levels.items()}
     kinds = levels.get("trial_type", ())
     rows = []
     for name in between:
@@ -46,7 +47,7 @@ def effects_table(regression: Regression, table: pd.DataFrame) -> pd.DataFrame:
                 named.append((AVERAGED, wholes))
             for given, settings in named:
                 shown = name if levels[name] == (0.0, 1.0) else f"{name} {level}"
-                contrast = _contrast(regression, table, settings, name, (levels[name][0], level))
+                contrast = _contrast(regression, first, settings, name, (levels[name][0], level))
                 rows.append({"explanation": shown, "trial_type": kind or "all", "given": given, **contrast})
     return pd.DataFrame(rows)
 
@@ -127,14 +128,14 @@ def _given(others: Sequence[str], case: Sequence[object], levels: dict[str, tupl
 
 def _contrast(
     regression: Regression,
-    table: pd.DataFrame,
+    first: dict[str, object],
     settings: Sequence[dict[str, object]],
     name: str,
     pair: tuple[object, object],
 ) -> dict[str, float]:
     """From one level to another, in logits and in probability, averaged over settings."""
     beta, covariance = regression.fit.coefficients, regression.fit.covariance
-    before, after = (_rows(regression, table, [{**setting, name: level} for setting in settings]) for level in pair)
+    before, after = (_rows(regression, first, [{**setting, name: level} for setting in settings]) for level in pair)
     logit = (after - before).mean(axis=0)
     estimate, se = float(logit @ beta), _error(logit, covariance, regression)
     z = estimate / se
@@ -159,10 +160,9 @@ def _contrast(
 
 
 def _rows(
-    regression: Regression, table: pd.DataFrame, settings: Sequence[dict[str, object]]
+    regression: Regression, first: dict[str, object], settings: Sequence[dict[str, object]]
 ) -> Float[np.ndarray, "rows terms"]:
     """The design of made-up rows: the settings, and every other variable at its reference or mean."""
-    first = {name: values[0] for name, values in _levels(regression, table).items()}
     return regression.design.of(pd.DataFrame([{**first, **setting} for setting in settings]))
 
 
@@ -194,7 +194,7 @@ def _words(regression: Regression, i: int, parts: frozenset[str], after: float, 
         return "In some cell every answer is correct, or none: the size of this effect cannot be told."
     row = regression.coefficients().iloc[i]
     sure = " Not to be told from chance." if row["p"] >= 0.05 else ""
-    tail = f"({row['estimate']:+.2f} logits, {p_text(row['p'])}).{sure}".replace("-", "−")
+    tail = f"({round(row['estimate'], 2) + 0.0:+.2f} logits, {p_text(row['p'])}).{sure}".replace("-", "−")
     if len(parts) == 1:
         return f"From {in_100(before)} to {in_100(after)} correct answers in 100, all else at its reference {tail}"
     return (

@@ -93,13 +93,13 @@ def coefficients_figure(coefficients: pd.DataFrame, beside: Mapping[str, pd.Data
             axis.axhspan(row - 0.5, row + 0.5, color="#f5f5f3", linewidth=0, zorder=-1)
         for i, (name, table) in enumerate(series.items()):
             marker, colour = looks[name]
+            filled = colour if name == "this study" else "white"
             shift = gap * (i - (len(series) - 1) / 2)
             for row, term in enumerate(terms):
                 found = table[table["term"] == term]
                 if len(found) and np.isfinite(found["low"].iloc[0]):
                     estimate, low, high = (float(found[column].iloc[0]) for column in ("estimate", "low", "high"))
                     axis.plot([low, high], [row + shift] * 2, color=colour, linewidth=1.6, solid_capstyle="round")
-                    filled = colour if name == "this study" else "white"
                     axis.plot(
                         estimate,
                         row + shift,

@@ -25,10 +25,10 @@ from bayesteach.errors import BadFormula
 from bayesteach.responses import CONDITIONS, TRIAL_TYPES
 
 _BARS = re.compile(r"\(([^()|]*)\|([^()]*)\)")
-_NAMED = re.compile(r"^\s*([A-Za-z][\w -]*?)\s*:\s*(?=[A-Za-z_]\w*\s*~)")
+_NAMED = re.compile(r"^\s*([A-Za-z][\w -]*?)\s*:\s*(?=(?:[A-Za-z_]\w*|`[^`]+`)\s*~)")
 _EXAMPLE = "correct ~ trial_type*saliency + (1|participant) + (1|category)"
 # The level that others are set against, where a column has it; else the first in alphabetical order.
-_FIRST = (*TRIAL_TYPES, *CONDITIONS)
+_FIRST = (*TRIAL_TYPES, *CONDITIONS, "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,19 @@ class Formula:
         if own:
             name, text = own[1], text[own.end() :]
         outcome, tilde, right = (part.strip() for part in text.partition("~"))
-        if not tilde or not outcome.isidentifier():
+        outcome = _column(outcome)
+        if not tilde or not outcome:
             raise BadFormula(
                 f"formula: found {text.strip()!r}, expected an outcome, ~, and what explains it, as in {_EXAMPLE}."
             )
         bars = _BARS.findall(right)
         for effect, group in bars:
-            if effect.strip() != "1" or not group.strip().isidentifier():
+            if effect.strip() != "1" or not _column(group):
                 raise BadFormula(
                     f"formula: found ({effect}|{group}), expected random intercepts only, as in (1|participant). "
                     "Make one column of what identifies a group."
                 )
-        groups = tuple(dict.fromkeys(group.strip() for _, group in bars))
+        groups = tuple(dict.fromkeys(_column(group) for _, group in bars))
         if not 1 <= len(groups) <= 3:
             raise BadFormula(
                 f"formula: found {len(groups)} random intercepts in {text.strip()!r}, expected one to three, as in "
@@ -90,21 +91,23 @@ class Formula:
         return Formula(name, self.outcome, self.fixed, tuple(groups))
 
     def __str__(self) -> str:
-        return " + ".join([f"{self.outcome} ~ {self.fixed}", *(f"(1|{group})" for group in self.groups)])
+        return " + ".join(
+            [f"{_quoted(self.outcome)} ~ {self.fixed}", *(f"(1|{_quoted(group)})" for group in self.groups)]
+        )
 
 
-_GROUPS = ("participant", "category")
-PAPER = (
-    Formula("null", "correct", "trial_type", _GROUPS),
-    Formula("explanation", "correct", "trial_type + saliency + examples", _GROUPS),
-    Formula("interaction", "correct", "trial_type*saliency*examples", _GROUPS),
-)
+def _column(text: str) -> str:
+    """A column's name, in backticks if it is no plain word; nothing where it is neither."""
+    quoted = re.fullmatch(r"\s*`([^`]+)`\s*", text)
+    return quoted[1] if quoted else text.strip() if text.strip().isidentifier() else ""
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
 
 
 def parse_all(texts: Sequence[str]) -> tuple[Formula, ...]:
-    """Formulas as a user gives them, the paper's three where there are none; unnamed ones are counted."""
-    if not texts:
-        return PAPER
+    """Formulas as a user gives them; unnamed ones are counted."""
     formulas = tuple(Formula.parse(text, f"model {i}") for i, text in enumerate(texts, start=1))
     names = [formula.name for formula in formulas]
     twice = [name for name in names if names.count(name) > 1]
@@ -138,13 +141,21 @@ def level_order(level: str) -> tuple[int, str]:
 
 
 def with_levels(table: pd.DataFrame) -> pd.DataFrame:
-    """Text columns as categories, the reference first."""
+    """Text columns as categories, the reference first; those that are categories already keep their order."""
     text = {
-        name: pd.Categorical(table[name], categories=sorted(map(str, table[name].dropna().unique()), key=level_order))
+        name: pd.Categorical(table[name].astype(object), categories=_levels(table[name]))
         for name in table
         if not pd.api.types.is_numeric_dtype(table[name])
     }
     return table.assign(**text)
+
+
+def _levels(column: pd.Series) -> list[str]:
+    """The levels that are there."""
+    present = set(map(str, column.dropna().unique()))
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return [level for level in column.cat.categories if level in present]
+    return sorted(present, key=level_order)
 
 
 def make_design(formula: Formula, table: pd.DataFrame) -> Design:

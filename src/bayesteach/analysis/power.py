@@ -10,11 +10,12 @@ from scipy.special import ndtr
 from scipy.stats import binomtest
 from scipy.stats import chi2 as chi2_distribution
 
-from bayesteach.analysis.formulas import PAPER, Design, make_design
+from bayesteach.analysis.defaults import models_of, varies
+from bayesteach.analysis.formulas import Design, make_design
 from bayesteach.analysis.regressions import Z
 from bayesteach.analysis.simulate import Effects, answers, arms, paper_trials, simulate
 from bayesteach.analysis.workers import spread
-from bayesteach.errors import BadFormula, BayesteachError, OutOfRange
+from bayesteach.errors import BadFormula, BadStudy, BayesteachError, OutOfRange
 from bayesteach.maths.hierarchical import HierarchicalFit, fit_hierarchical
 
 ALPHA = 0.05
@@ -23,7 +24,7 @@ TESTS = (("explanation", "null"), ("interaction", "explanation"))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """A study to be run: so many people in all, in the paper's conditions, who answer all trials by known effects."""
+    """A study to be run: so many people in all, in its conditions by turns, who answer all trials by known effects."""
 
     participants: int
     terms: tuple[str, ...]
@@ -33,23 +34,35 @@ class Study:
     sds: tuple[float, ...]
 
     @classmethod
-    def of(cls, effects: Effects, participants: int, trials: pd.DataFrame | None = None) -> "Study":
-        """Designs of the paper's three models, made once for all simulations of this size."""
-        if participants < 2 * len(arms()):
+    def of(
+        cls,
+        effects: Effects,
+        participants: int,
+        trials: pd.DataFrame | None = None,
+        conditions: pd.DataFrame | None = None,
+    ) -> "Study":
+        """Designs of the models of these conditions, made once for all simulations of this size."""
+        conditions = arms() if conditions is None else conditions
+        if participants < 2 * len(conditions):
             raise OutOfRange(
-                f"participants: found {participants} in all, expected two or more in each of the {len(arms())} "
+                f"participants: found {participants} in all, expected two or more in each of the {len(conditions)} "
                 "conditions."
             )
-        table = simulate(effects, participants, paper_trials() if trials is None else trials)
-        designs: list[Design] = [make_design(formula, table) for formula in PAPER]
+        table = simulate(effects, participants, paper_trials() if trials is None else trials, conditions)
+        formulas = models_of(conditions, kinds=varies(table["trial_type"]))
+        if len(formulas) < 2:
+            raise BadStudy(
+                "power: the conditions differ in nothing, so there is nothing to find. Give the arms factors."
+            )
+        designs: list[Design] = [make_design(formula, table) for formula in formulas]
         largest = designs[-1]
         unknown = sorted(set(effects.coefficients) - set(largest.terms))
         if unknown:
             raise BadFormula(
-                f"effects: {', '.join(unknown)} is no term of the model {PAPER[-1]}. Its terms are "
+                f"effects: {', '.join(unknown)} is no term of the model {formulas[-1]}. Its terms are "
                 f"{', '.join(largest.terms)}."
             )
-        sds = tuple(effects.sds.get(group, 0.0) for group in PAPER[-1].groups)
+        sds = tuple(effects.sds.get(group, 0.0) for group in formulas[-1].groups)
         return cls(
             participants,
             largest.terms,
@@ -96,7 +109,7 @@ def power_table(records: pd.DataFrame, effects: Effects) -> pd.DataFrame:
                 row["bias"] = float(estimate[known].mean() - true)
                 row["coverage"] = float((np.abs(estimate[known] - true) <= Z * se[known]).mean())
             rows.append({**row, "unknown": int((~known).sum())})
-        for larger, smaller in TESTS:
+        for larger, smaller in (pair for pair in TESTS if f"p {pair[0]}" in records):
             p = of_size[f"p {larger}"].to_numpy(dtype=np.float64)
             row = {
                 "participants": participants,
@@ -134,7 +147,7 @@ def _share(found: np.ndarray) -> dict[str, float]:
 
 
 def _simulated(shared: tuple[dict[int, Study], int], task: tuple[int, int]) -> dict[str, float]:
-    """One study: its answers, and the three models fitted to them."""
+    """One study: its answers, and the models fitted to them."""
     (studies, seed), (participants, number) = shared, task
     study = studies[participants]
     rng = np.random.default_rng([seed, participants, number])

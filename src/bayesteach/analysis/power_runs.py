@@ -13,34 +13,36 @@ import tomli_w
 
 from bayesteach.analysis.figures import power_figure, save
 from bayesteach.analysis.power import Study, power_table, run
-from bayesteach.analysis.simulate import Effects, paper_trials
+from bayesteach.analysis.simulate import Effects, arms, paper_trials
 from bayesteach.errors import BadInput, OutOfRange
 
 SETTINGS, SIMULATIONS, TABLE, FIGURE = "power.toml", "simulations.csv", "power.csv", "power"
 
 
-def simulate_power(
+def simulate_power(  # noqa: PLR0913 — one a setting of the simulated study
     folder: Path,
     effects: Effects,
     sizes: Sequence[int],
     simulations: int,
     *,
     trials: pd.DataFrame | None = None,
+    conditions: pd.DataFrame | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """The table of power, after the simulations that the folder still lacks; `progress` is told how many are done of how many.
 
-    The table is of all that the folder holds. Sizes and simulations can be added to it, not other effects, trials or seeds.
+    The table is of all that the folder holds. Sizes and simulations can be added to it, not other effects, trials, conditions or
+    seeds. Without `conditions`, a table of condition and its factors, they are the paper's four.
     """
     if simulations < 1 or not sizes:
         raise OutOfRange(
             f"power: found {simulations} simulations of {len(sizes)} sizes, expected at least one of each."
         )
-    studies = [Study.of(effects, size, trials) for size in dict.fromkeys(sizes)]
+    studies = [Study.of(effects, size, trials, conditions) for size in dict.fromkeys(sizes)]
     folder.mkdir(parents=True, exist_ok=True)
-    _same_settings(folder / SETTINGS, _settings(effects, trials, seed))
+    _same_settings(folder / SETTINGS, _settings(effects, trials, conditions, seed))
     file = folder / SIMULATIONS
     done = _kept(file)
     asked = [(study.participants, number) for study in studies for number in range(simulations)]
@@ -63,12 +65,15 @@ def simulate_power(
     return table
 
 
-def _settings(effects: Effects, trials: pd.DataFrame | None, seed: int) -> dict[str, Any]:
+def _settings(
+    effects: Effects, trials: pd.DataFrame | None, conditions: pd.DataFrame | None, seed: int
+) -> dict[str, Any]:
     """What all simulations of a folder have in common."""
+    shown = (arms() if conditions is None else conditions).to_dict("records")
     of_trials = paper_trials() if trials is None else trials
     digest = sha256(of_trials.to_csv(index=False).encode()).hexdigest()
     common = {"seed": seed, "trials": len(of_trials), "trials_sha256": digest}
-    return {**common, "effects": dict(effects.coefficients), "sds": dict(effects.sds)}
+    return {**common, "conditions": shown, "effects": dict(effects.coefficients), "sds": dict(effects.sds)}
 
 
 def _same_settings(file: Path, settings: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 from bayesteach.analysis.formulas import Design, Formula, make_design
 from bayesteach.errors import BadFormula, BadResponses
 from bayesteach.maths.hierarchical import HierarchicalFit, aliased, fit_hierarchical
+from bayesteach.maths.rows import distinct
 
 # Standard errors each side of an estimate: 95 %.
 Z = float(ndtri(0.975))
@@ -85,6 +86,11 @@ def regress(formula: Formula, table: pd.DataFrame) -> Regression:
                 f"{group}: found {levels[0]!r} alone; a random intercept needs two levels or more. Add responses, or "
                 f"leave (1|{group}) out."
             )
+        if len(levels) >= len(table):
+            raise BadResponses(
+                f"{group}: every one of the {len(table)} answers has a value of its own; a random intercept needs several "
+                f"answers to each. Leave (1|{group}) out."
+            )
     _estimable(design, table)
     return Regression(design, outcomes, fit_hierarchical(outcomes, design.matrix, design.groups))
 
@@ -122,8 +128,15 @@ def _outcomes(formula: Formula, table: pd.DataFrame) -> Float[np.ndarray, " rows
 
 
 def _estimable(design: Design, table: pd.DataFrame) -> None:
-    """No term is a combination of others."""
-    extra = aliased(np.unique(design.matrix, axis=0))
+    """No term is a combination of others, and every one has a value everywhere."""
+    for term, column in zip(design.terms, design.matrix.T, strict=True):
+        if not np.isfinite(column).all():
+            row = int(np.isfinite(column).argmin())
+            raise BadResponses(
+                f"{term}: {int((~np.isfinite(column)).sum())} of {len(column)} values are infinite or none, the first of "
+                f"participant {table['participant'].iloc[row]}. Leave these answers out, or change the formula."
+            )
+    extra = aliased(distinct(design.matrix)[0])
     if not extra:
         return
     names = ", ".join(design.terms[i] for i in extra)

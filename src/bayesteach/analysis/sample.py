@@ -57,7 +57,7 @@ def choose_sample(
     """
     needed = tuple(dict.fromkeys(column for formula in formulas for column in formula.columns))
     require(responses.table, needed, responses.source)
-    table, set_aside = _trials(responses.table)
+    table, set_aside = trials_of(responses.table)
     if table.empty:
         raise BadResponses(
             f"{responses.source}: every row is practice or an attention check. There is nothing to analyse."
@@ -86,7 +86,7 @@ def choose_sample(
     return Sample(kept, who, rule, flow, excluded, set_aside, lost)
 
 
-def _trials(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
+def trials_of(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
     """Without rows of practice and attention, and how many of each there were."""
     counts, aside = {}, pd.Series(False, index=table.index)
     for kind in ("practice", "attention"):

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     data: Annotated[
-        Path | None, typer.Argument(help="Responses: a CSV, or a Psych-DS folder.", metavar="DATA", show_default=False)
+        str | None, typer.Argument(help="Responses: a CSV, or a Psych-DS folder.", metavar="DATA", show_default=False)
     ] = None,
     formula: Annotated[
         list[str] | None,
         typer.Option(
             help=(
                 "A model, as 'correct ~ trial_type*saliency + (1|participant)', or 'name: …'; repeatable. [default: "
-                "the paper's three]"
+                "null, explanation and interaction, by what the conditions differ in]"
             ),
             metavar="FORMULA",
         ),
@@ -32,6 +32,10 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     column: Annotated[
         list[str] | None,
         typer.Option(help="A column under another name: correct=acc; repeatable.", metavar="OURS=THEIRS"),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="The study's folder: its [[study.arms]] say what conditions differ in.", metavar="DIR"),
     ] = None,
     who: Annotated[
         Literal["completers", "everyone"], typer.Option(help="Those who finished, or those who dropped out too.")
@@ -65,15 +69,16 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     ] = None,
     to: Annotated[Path, typer.Option("--out", help="Where to write.", metavar="DIR")] = Path("analysis"),
 ) -> None:
-    """Fit the paper's three regressions to what people answered, test them, and write a report.
+    """Fit hierarchical regressions to what people answered, test them, and write a report.
 
     DATA has the columns participant, category, trial_type, saliency,
-    examples and correct (condition or arm can stand for the two
-    explanations). Writes report.html, tables (coefficients.csv,
+    examples and correct. Where conditions differ in something else
+    than saliency and examples, condition (or arm) names them. Writes report.html, tables (coefficients.csv,
     models.csv, comparisons.csv, accuracy.csv, effects.csv,
     sensitivity.csv), both figures and analysis.toml.
     """
     from bayesteach.analysis.analyse import Plan  # noqa: PLC0415 — pandas and formulaic take seconds
+    from bayesteach.analysis.defaults import read_arms  # noqa: PLC0415
     from bayesteach.analysis.formulas import parse_all  # noqa: PLC0415
     from bayesteach.analysis.sample import read_exclusions  # noqa: PLC0415
 
@@ -88,12 +93,15 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
         published=published,
         seed=seed,
     )
+    arms = read_arms(study) if study else None
     if preregister:
         from bayesteach.analysis.preregister import write_preregistration  # noqa: PLC0415
 
         if data is not None:
             raise typer.BadParameter("--preregister is for before there are data: leave DATA out.")
-        out.print(f"The plan → {escape(str(write_preregistration(plan, to, participants, power)))}", soft_wrap=True)
+        out.print(
+            f"The plan → {escape(str(write_preregistration(plan, to, participants, power, arms)))}", soft_wrap=True
+        )
         return
     if participants is not None or power is not None:
         raise typer.BadParameter("--participants and --power belong to --preregister.")
@@ -104,7 +112,8 @@ def analyse(  # noqa: PLR0913, PLR0917 — one parameter an option
     from bayesteach.analysis.report import write  # noqa: PLC0415
     from bayesteach.responses import read_responses  # noqa: PLC0415
 
-    responses = read_responses(data, _columns(column or []))
+    to.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    responses = read_responses(data, _columns(column or []), arms)
     with progress() as bar:
         task = bar.add_task("reading", total=None)
         found = run(

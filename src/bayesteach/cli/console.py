@@ -20,6 +20,8 @@ class OneMessage(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # whoever read the output has seen enough (`| head`): click ends without a word
         except (BayesteachError, OSError) as error:
             if ctx.params.get("debug"):
                 raise

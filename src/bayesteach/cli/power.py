@@ -26,6 +26,12 @@ def power(
         Path | None,
         typer.Option(help="A CSV of trial, category, trial_type. [default: the paper's 89]", metavar="FILE"),
     ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            help="A study folder, for its [[study.arms]]. [default: the paper's four conditions]", metavar="DIR"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same studies.", min=0)] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes at once. [default: all cores]", min=1)] = None,
     to: Annotated[Path, typer.Option("--out", help="Where to write, and what to go on from.", metavar="DIR")] = Path(
@@ -34,14 +40,15 @@ def power(
 ) -> None:
     """How likely a study of this size is to find each effect.
 
-    Simulates studies in the paper's four conditions, fits the three
-    models to each, and writes power.csv and power.svg/.png: for every
+    Simulates studies, fits the models null, explanation and
+    interaction to each, and writes power.csv and power.svg/.png: for every
     coefficient the power, and how often a significant estimate has the
     wrong sign (type S) and how much it exaggerates (type M); for both
     likelihood-ratio tests the power.
 
     Interrupted, the same command goes on where it stopped.
     """
+    from bayesteach.analysis.defaults import read_arms  # noqa: PLC0415
     from bayesteach.analysis.power_runs import simulate_power  # noqa: PLC0415 — pandas and scipy take seconds
     from bayesteach.analysis.simulate import read_effects, read_trials  # noqa: PLC0415
 
@@ -54,6 +61,7 @@ def power(
             sizes,
             simulations,
             trials=read_trials(trials) if trials else None,
+            conditions=read_arms(study) if study else None,
             seed=seed,
             workers=workers,
             progress=lambda done, of: bar.update(task, completed=done, total=of),

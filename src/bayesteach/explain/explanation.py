@@ -111,9 +111,12 @@ class Explanation:
             self.labels, self.verdicts, self.noise, self.effective_samples.tolist(), strict=True
         ):
             if verdict == "noise":
+                error = (
+                    f"and error is {min(noise, 1):.0%} of what varies in it" if noise > NOISE else "too few to trust"
+                )
                 said.append(
-                    f"The map of {label!r} is mostly noise: its {self.masks:,} masks are worth {worth:.0f}, and error is "
-                    f"{min(noise, 1):.0%} of what varies in it. About {self._enough(noise, worth):,} masks would show its shapes."
+                    f"The map of {label!r} is mostly noise: its {self.masks:,} masks are worth {worth:.0f}, {error}. "
+                    f"About {self._enough(noise, worth):,} masks would show its shapes."
                 )
             elif verdict == "rough":
                 said.append(

@@ -86,7 +86,7 @@ def explanation_figure(explanation: "Explanation") -> Figure:
 
 def _photo(axis: "Axes", explanation: "Explanation") -> None:
     """All of the photo, whatever its shape."""
-    axis.imshow(explanation.photo)
+    _picture(axis, explanation.photo)
     left, top, right, bottom = explanation.classifier.geometry.box(*explanation.photo.size)
     for colour, width in (("black", 3.0), ("white", 1.2)):
         axis.add_patch(
@@ -127,8 +127,13 @@ def _error(axis: "Axes", explanation: "Explanation", which: int) -> None:
 
 
 def _framed(axis: "Axes", explanation: "Explanation", picture: "Image.Image") -> None:
-    axis.imshow(picture)
+    _picture(axis, picture)
     _within(axis, explanation)
+
+
+def _picture(axis: "Axes", picture: "Image.Image") -> None:
+    """From 0 to its size, as boxes are told, and not from the middle of its first pixel."""
+    axis.imshow(picture, extent=(0, picture.width, picture.height, 0))
 
 
 def _within(axis: "Axes", explanation: "Explanation") -> None:

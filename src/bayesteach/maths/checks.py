@@ -1,6 +1,8 @@
 """What must hold before we calculate. Each check returns nothing or raises one clear message."""
 
+from collections.abc import Iterable
 from math import isfinite
+from operator import index as whole
 
 import torch
 from torch import Tensor
@@ -25,9 +27,11 @@ def sizes(name: str, tensor: Tensor, *expected: int | str) -> None:
 
 def sides(size: int | tuple[int, int]) -> tuple[int, int]:
     """Height and width, from one side or both."""
-    both: tuple[object, ...] = (size, size) if isinstance(size, int) else tuple(size)
-    height, width = both if len(both) == 2 else (None, None)
-    if not (isinstance(height, int) and isinstance(width, int) and min(height, width) > 0):
+    try:
+        height, width = (whole(side) for side in (size if isinstance(size, Iterable) else (size, size)))
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
         raise OutOfRange(f"size: found {size}, expected a side or (height, width), whole numbers above 0.")
     return height, width
 

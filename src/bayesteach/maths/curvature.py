@@ -104,7 +104,7 @@ class CurvatureSums:
         checks.finite("head", head)
         features = _FeaturePrecision.of(self, n, prior_precision)
         row_scale, class_jitter = _class_scale(self.class_factor, features.images, prior_precision)
-        return features.posterior(head.double(), row_scale, class_jitter, shrinkage)
+        return features.posterior(head.detach().double(), row_scale, class_jitter, shrinkage)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,6 +216,7 @@ def choose_shrinkage(  # noqa: PLR0913 — the posterior's own settings, and the
     checks.sizes("labels", labels, len(features))
     checks.finite("features", features)
     checks.indices("labels", labels, len(head))
+    features, head = features.detach(), head.detach().double()
     precision = _FeaturePrecision.of(sums, n, prior_precision)
     row_scale, _ = _class_scale(sums.class_factor, precision.images, prior_precision)
     inverse_variances = torch.stack([precision.inverse_root(s)[0] ** 2 for s in candidates])
@@ -226,7 +227,7 @@ def choose_shrinkage(  # noqa: PLR0913 — the posterior's own settings, and the
         spreads = (whitened**2 @ inverse_variances.mT).sqrt()
         seen = torch.zeros(len(candidates), len(z), dtype=torch.float64)
         unit = Logits(torch.zeros(len(z), len(head), dtype=torch.float64), torch.ones_like(spreads[:, 0]), row_scale)
-        mean = z @ head.double().mT
+        mean = z @ head.mT
         for _ in range(draws):
             noise = unit.sample(1, rng)[0]
             for i in range(len(candidates)):

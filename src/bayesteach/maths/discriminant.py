@@ -19,7 +19,7 @@ from torch import Generator, Tensor
 
 from bayesteach.errors import BadInput
 from bayesteach.maths import checks
-from bayesteach.maths.teaching import Lessons, Pool, Prediction, settled_or_raise
+from bayesteach.maths.teaching import Lessons, Pool, Prediction, places, settled_or_raise
 
 
 class ScatterSums:
@@ -148,7 +148,7 @@ class DiscriminantLearner:
         return settled_or_raise(self.facing(probe, lessons.pool).predict(lessons.members))
 
     def _coordinates(self, features: Tensor) -> Tensor:
-        return (features.double() - self.centre) @ self.axes
+        return (features.detach().double() - self.centre) @ self.axes
 
     def log_density(
         self,
@@ -174,7 +174,7 @@ class DiscriminantPupil:
     observations: int
 
     def predict(self, members: Int[Tensor, "lessons examples"]) -> Prediction:
-        checks.indices("members", members, len(self.examples))
+        members = places(members, len(self.examples))
         is_target = self.pool.is_target[members]
         of_target, of_alternative = (self._log_density(members, chosen) for chosen in (is_target, ~is_target))
         log_odds = (of_target - of_alternative) / self.learner.temperature
@@ -255,4 +255,6 @@ def _tempered(learner: DiscriminantLearner, features: Tensor, questions: Tensor)
         return float(torch.nn.functional.softplus(-log_odds / np.exp(log_temperature)).mean())
 
     found = minimize_scalar(loss, bounds=(np.log(1e-2), np.log(1e4)), method="bounded")
-    return replace(learner, temperature=float(np.exp(found.x))), float(found.fun)
+    # Lessons that any temperature foresees leave it as it is.
+    best = min(0.0, float(found.x), key=loss)
+    return replace(learner, temperature=float(np.exp(best))), loss(best)

@@ -93,8 +93,11 @@ class KroneckerGaussian:
     def at(self, features: Float[Tensor, "*images cols"]) -> Logits:
         """The logits W z of images with these features: covariance (zᵀ C Cᵀ z) · R Rᵀ."""
         features = self._ready(features)
-        spread = torch.linalg.vector_norm(features @ self.col_scale, dim=-1)
-        return Logits(features @ self.mean.mT, spread, self.row_scale)
+        mean, spread = features @ self.mean.mT, torch.linalg.vector_norm(features @ self.col_scale, dim=-1)
+        # Features that are finite, and too large: their softmax would be NaN.
+        checks.finite("logits", mean)
+        checks.finite("spread of the logits", spread)
+        return Logits(mean, spread, self.row_scale)
 
     def sample(self, draws: int, rng: Generator) -> Float[Tensor, "draws rows cols"]:
         checks.some("draws", draws)

@@ -18,7 +18,7 @@ from bayesteach.errors import OutOfRange
 from bayesteach.maths import checks
 from bayesteach.maths.kronecker import KroneckerGaussian
 from bayesteach.maths.logistic_normal import mean_log_odds
-from bayesteach.maths.teaching import Lessons, Pool, Prediction, settled_or_raise
+from bayesteach.maths.teaching import Lessons, Pool, Prediction, places, settled_or_raise
 
 NEWTON_STEPS = 100
 HALVINGS = 50
@@ -81,7 +81,7 @@ class Learner:
         checks.sizes("probe", probe, len(self.mean))
         checks.finite("probe", probe)
         checks.sizes("pool", pool.features, "images", "views", len(self.mean))
-        probe, features = probe.to(self.mean.dtype), pool.features.to(self.mean.dtype)
+        probe, features = probe.detach().to(self.mean.dtype), pool.features.detach().to(self.mean.dtype)
         return LogisticPupil(
             probe_mean=probe @ self.mean,
             probe_white=probe @ self.scale,
@@ -125,7 +125,7 @@ class LogisticPupil:
         self, members: Int[Tensor, "lessons examples"]
     ) -> tuple[Float[Tensor, " lessons"], Float[Tensor, " lessons"], Bool[Tensor, " lessons"]]:
         """After each lesson, the probe's logit f ~ N(mean, sd²), and whether the lesson settled."""
-        checks.indices("members", members, len(self.white))
+        members = places(members, len(self.white))
         parts = [self._logit(part) for part in self._that_fit(members)]
         mean, sd, settled = (torch.cat(column) for column in zip(*parts, strict=True))
         return mean, sd, settled

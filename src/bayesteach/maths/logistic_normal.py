@@ -36,6 +36,8 @@ _WEIGHTS = _alternating_weights(16)
 
 # Below this standard deviation the mean of σ is σ of the mean to 1e-16.
 _CERTAIN = 1e-8
+# And means beyond this, whose quotient by that would overflow.
+_FAR = 1e290
 
 
 def mean_sigmoid(mean: Float[Tensor, "*batch"], sd: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
@@ -45,7 +47,7 @@ def mean_sigmoid(mean: Float[Tensor, "*batch"], sd: Float[Tensor, "*batch"]) -> 
 
 def mean_log_odds(mean: Float[Tensor, "*batch"], sd: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
     """log E[σ(f)] − log E[σ(−f)], which stays exact where the probability itself rounds to 0 or 1."""
-    below, sd = -mean.double().abs(), sd.double().clamp_min(_CERTAIN)
+    below, sd = -mean.double().abs().clamp_max(_FAR), sd.double().clamp_min(_CERTAIN)
     log_p = torch.logaddexp(_log_negative_part(below, sd), _log_positive_part(below, sd))
     log_odds = log_p - torch.log(-torch.expm1(log_p))
     return (-mean.sign() * log_odds).to(mean.dtype)

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.quasirandom import SobolEngine
 
+from bayesteach.errors import OutOfRange
 from bayesteach.maths import checks
 from bayesteach.maths.logistic_normal import mean_sigmoid
 
@@ -37,6 +38,11 @@ class MaskPrior:
         checks.positive("length_scale", self.length_scale)
         checks.positive("sd", self.sd)
         checks.number("mean", self.mean)
+        if not self.dtype.is_floating_point or 10 * max(abs(self.mean), self.sd) > torch.finfo(self.dtype).max:
+            raise OutOfRange(
+                f"masks: found mean {self.mean} and sd {self.sd} in {self.dtype}, which cannot hold such a field. "
+                "Pass another dtype, or smaller numbers."
+            )
 
     @property
     def shape(self) -> tuple[int, int]:

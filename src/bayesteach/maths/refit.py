@@ -43,6 +43,7 @@ def refit_head(
     checks.some("images", len(features))
     checks.sizes("labels", labels, len(features))
     checks.sizes("start", start, "classes", features.shape[1])
+    checks.some("classes", len(start))
     checks.finite("features", features)
     checks.finite("start", start)
     checks.indices("labels", labels, len(start))

@@ -40,7 +40,7 @@ def collapsed(
 ) -> tuple[Responses, list[int]]:
     """The responses, rows alike in design and groups as one, and the factors' places: the one with most groups comes first."""
     outcomes, trials, design, groups = _checked(outcomes, trials, design, groups)
-    cells, cell = _distinct(design)
+    cells, cell = distinct(design)
     bound = aliased(cells)
     if bound:
         raise BadInput(
@@ -64,7 +64,7 @@ def collapsed(
     return Responses(outcomes, trials, cells, keys[-1], Crossing.of(keys[:-1], spans[:-1])), order
 
 
-def _distinct(design: Float[ndarray, "rows terms"]) -> tuple[Float[ndarray, "cells terms"], Int[ndarray, " rows"]]:
+def distinct(design: Float[ndarray, "rows terms"]) -> tuple[Float[ndarray, "cells terms"], Int[ndarray, " rows"]]:
     """The distinct rows, and which of them each row is."""
     # One random combination of the columns tells rows apart 50 times faster than sorting the rows themselves.
     marks = np.zeros(len(design))

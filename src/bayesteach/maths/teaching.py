@@ -67,9 +67,7 @@ class Lessons:
     members: Int[Tensor, "lessons examples"]
 
     def __post_init__(self) -> None:
-        checks.sizes("members", self.members, "lessons", "examples")
-        checks.some("examples in a lesson", self.members.shape[1])
-        checks.indices("members", self.members, len(self.pool.features))
+        places(self.members, len(self.pool.features))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +114,14 @@ class Teachable(Protocol):
     def predict(self, probe: Float[Tensor, " cols"], lessons: Lessons) -> Prediction:
         """The answers to a probe after each lesson; raises `NotConverged`, with the answers, if some did not settle."""
         ...
+
+
+def places(members: Tensor, images: int) -> Int[Tensor, "lessons examples"]:
+    """Lessons whose examples are places in a pool of so many images; as long, because torch takes a uint8 index for a mask."""
+    checks.sizes("members", members, "lessons", "examples")
+    checks.some("examples in a lesson", members.shape[1])
+    checks.indices("members", members, images)
+    return members.long()
 
 
 def settled_or_raise(prediction: Prediction) -> Prediction:

@@ -23,6 +23,9 @@ _AREA = (0.08, 1.0)
 _RATIO = (3 / 4, 4 / 3)
 _TRIES = 10
 
+# A long strip of a photo, resized before its crop, could fill any memory: beyond so many pixels only the crop is made.
+_LARGE = 50_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -55,7 +58,10 @@ class Geometry:
         height, width = self.size
         if self.short is None:
             return photo.resize((width, height), _FILTERS[self.filter])
-        large = photo.resize(self._resized(photo.width, photo.height), _FILTERS[self.filter])
+        resized = self._resized(photo.width, photo.height)
+        if resized[0] * resized[1] > _LARGE:
+            return photo.resize((width, height), _FILTERS[self.filter], box=self.box(photo.width, photo.height))
+        large = photo.resize(resized, _FILTERS[self.filter])
         left, top = round((large.width - width) / 2), round((large.height - height) / 2)
         return large.crop((left, top, left + width, top + height))
 
@@ -70,7 +76,7 @@ class Geometry:
         large_width, large_height = self._resized(width, height)
         x, y = width / large_width, height / large_height
         left, top = round((large_width - self.size[1]) / 2), round((large_height - self.size[0]) / 2)
-        return left * x, top * y, (left + self.size[1]) * x, (top + self.size[0]) * y
+        return left * x, top * y, min((left + self.size[1]) * x, width), min((top + self.size[0]) * y, height)
 
     def views(self, photo: Image.Image, count: int, rng: Generator) -> Float[Tensor, "count 3 height width"]:
         """Random resized crops, half of them mirrored: what a network sees while it is trained."""

@@ -35,6 +35,7 @@ def tinted(
     opacity = OPACITY * strength.float() * (2 * departure.abs() / SPAN).clamp_max(1)
     layer = torch.cat([colour.float(), opacity[..., None]], -1)
     left, top, right, bottom = (round(edge) for edge in box)
+    right, bottom = max(right, left + 1), max(bottom, top + 1)
     laid = _picture(layer).resize((right - left, bottom - top), Image.Resampling.BILINEAR)
     # Half grey, so that the photo's own colours are not taken for the map's.
     grey = Image.blend(photo, photo.convert("L").convert("RGB"), 0.5)
