@@ -279,3 +279,16 @@ def _whole(place: Path) -> bool:
     with Image.open(place / "overlay.png") as picture:
         picture.load()
     return facts(place)["masks"] == 300
+
+
+def test_a_tolerance_decides_how_many_masks_there_are(run, photos, tmp_path):
+    out = tmp_path / "out"
+    asked = [photos / "a.png", "--out", out, "--tolerance", "0.001", "--max-masks", "256"]
+    assert run(*asked).exit_code == 0
+    facts = json.loads((out / "explanation.json").read_text())
+    assert (facts["masks"], facts["estimate"], facts["tolerance"]) == (256, "learned", 0.001)
+    assert "kept" in run(*asked).output
+    assert "kept" not in run(photos / "a.png", "--out", out, "--masks", "256").output
+    refused = run(*asked, "--masks", "500")
+    assert refused.exit_code != 0
+    assert "a tolerance decides how many" in str(refused.exception or refused.output)

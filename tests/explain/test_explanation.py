@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from bayesteach import BadInput, ExpectedMask, MaskPrior, explain
-from bayesteach.explain.explanation import CHUNK
+from bayesteach.explain.explanation import CHUNK, LOOKS
 from bayesteach.vision.engines import make_engine
 from bayesteach.vision.overlay import tinted
 from tests.explain.discs import SIZE, classifier
@@ -245,3 +246,46 @@ def test_an_engine_can_be_passed():
 def test_no_masks_are_refused():
     with pytest.raises(BadInput, match="masks"):
         explain(classifier(), photo(), masks=0)
+
+
+def test_with_a_tolerance_maps_are_learned_until_their_error_is_that_part_of_their_spread():
+    weighed = []
+    loose = explain(classifier(), photo(), [0], masks=1024, tolerance=0.9, progress=weighed.append)
+    assert loose.masks == LOOKS[0]
+    assert sum(weighed) == 1024
+    tight = explain(classifier(), photo(), [0], masks=256, tolerance=0.01)
+    assert tight.masks == 256
+    assert tight.errors.square().mean() < loose.errors.square().mean()
+    for found in (loose, tight):
+        facts = found.facts()
+        assert (facts["estimate"], facts["masks"], facts["tolerance"]) == ("learned", found.masks, found.tolerance)
+    assert loose.noise[0] > tight.noise[0]
+    assert explain(classifier(), photo(), masks=2).facts()["estimate"] == "average"
+
+
+def test_a_learned_map_is_brightest_where_its_class_is():
+    found = explain(classifier(), photo(), [0, 1], masks=256, tolerance=0.05)
+    red, blue = found.maps
+    left, right = np.s_[14:34, 6:20], np.s_[18:32, 30:42]
+    assert red[left].mean() > red[right].mean() + 3 * found.errors[0].mean()
+    assert blue[right].mean() > blue[left].mean() + 3 * found.errors[1].mean()
+    found.plot()
+
+
+def test_a_learned_map_says_so_when_it_is_noise():
+    found = explain(classifier(), Image.new("RGB", (48, 48), "black"), [0], masks=128, tolerance=0.2)
+    assert found.verdicts == ("noise",)
+    assert "mostly noise: after 128 masks" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("masks", "tolerance", "said"),
+    [
+        (1000, 0.5, "masks: found 1000, expected one of 128, 256"),
+        (1024, 0.0, "tolerance: found 0.0"),
+        (1024, 1.0, "tolerance: found 1.0"),
+    ],
+)
+def test_a_tolerance_out_of_range_is_refused(masks, tolerance, said):
+    with pytest.raises(BadInput, match=re.escape(said)):
+        explain(classifier(), photo(), masks=masks, tolerance=tolerance)

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 from bayesteach.cli.console import err, loading, out, progress
+from bayesteach.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,20 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     alternative: Annotated[
         str | None, typer.Option(metavar="CLASS", help="A class more, set against the target.")
     ] = None,
-    masks: Annotated[int, typer.Option(metavar="N", help="How many masks to weigh.", min=2)] = 1000,
+    masks: Annotated[
+        int | None, typer.Option(metavar="N", help="How many masks to average.", min=2, show_default="1000")
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            help="Learn the map, until its error is this part of its spread (such as 0.5), and not average N masks.",
+            show_default="average",
+        ),
+    ] = None,
+    max_masks: Annotated[
+        int, typer.Option(metavar="N", help="With a tolerance, how many masks at most: 128, 256, … 2048.", min=2)
+    ] = 1024,
     baseline: Annotated[
         Literal["black", "mean"], typer.Option(help="What masked pixels fade to: black, or the mean colour.")
     ] = "black",
@@ -74,6 +88,9 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     from bayesteach.explain.many import Request, explain_photos, places  # noqa: PLC0415 — torch and timm take seconds
 
     photos = places(image, to)
+    if masks is not None and tolerance is not None:
+        raise BadInput("masks: a tolerance decides how many there are. Say --max-masks, or leave --tolerance out.")
+    masks = max_masks if tolerance is not None else masks or 1000
     from bayesteach.vision.choice import choose_engine  # noqa: PLC0415
     from bayesteach.vision.classifier import Classifier  # noqa: PLC0415
     from bayesteach.vision.engines import fastest_of, make_engine  # noqa: PLC0415
@@ -90,7 +107,9 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
         else:
             weigher = make_engine(classifier, *choose_engine(classifier, masks * len(photos)))
     out.print(f"{escape(classifier.name)}, engine {weigher.name}", soft_wrap=True)
-    request = Request(targets, against, masks, baseline, seed, weigher.name if named else "auto", faithfulness)
+    request = Request(
+        targets, against, masks, tolerance, baseline, seed, weigher.name if named else "auto", faithfulness
+    )
     outcomes = []
     with progress() as bar:
         task = bar.add_task("masks", total=masks * len(photos))

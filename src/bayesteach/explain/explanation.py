@@ -1,6 +1,7 @@
 """One photo, explained: the expected masks of some classes, with their errors."""
 
 import io
+import itertools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from scipy.stats import t as student
 from torch import Generator, Tensor
 
 from bayesteach.errors import OutOfRange
+from bayesteach.maths.learned import Learned, LearnedMask
+from bayesteach.maths.masks import MaskPrior
 from bayesteach.maths.saliency import ExpectedMask
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.engines import Weigher, make_engine
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 CHUNK = 512
 # And added at a time, in float64.
 BATCH = 64
+# After so many masks, and no others, a learned map's error is looked at.
+LOOKS = (128, 256, 512, 1024, 2048)
 # The share of a map's variance that may be error before it counts as rough, and as noise.
 ROUGH, NOISE = 0.1, 0.5
 # Fewer effective masks than these say too little to trust the stated error itself.
@@ -46,6 +51,7 @@ class Explanation:
     effective_samples  how many equally weighted masks those of each class were worth
     probabilities      the classifier's own answer to the photo, of every class
     prior_mean         the mask that one expects before asking the classifier, the same at every pixel
+    tolerance          the error beside the map's spread at which a learned map was finished; without one it is a plain average
     """
 
     photo: Image.Image
@@ -61,6 +67,7 @@ class Explanation:
     seed: int
     engine: str
     seconds: float
+    tolerance: float | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -69,22 +76,36 @@ class Explanation:
 
     @property
     def noise(self) -> tuple[float, ...]:
-        """The share of each map's variance over its pixels that is error; of a map that does not vary, all."""
+        """The share of each map's variance over its pixels that is error; of a map that does not vary, all.
+
+        Error adds to the variance of an average. A learned map is smoother than the truth, and error is what it misses.
+        """
         varies = self.maps.var((1, 2), correction=0)
+        if self.tolerance is not None:
+            varies = varies + self.errors.square().mean((1, 2))
         shares = torch.where(varies > 0, self.errors.square().mean((1, 2)) / varies, 1)
         return tuple(float(share) for share in shares)
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """converged, rough or noise, of each map."""
+        """converged, rough or noise, of each map. The error of an average is itself unknown while few masks hold the weight."""
+        worth = self.effective_samples.tolist() if self.tolerance is None else [FEW] * len(self.targets)
         return tuple(
             "noise" if n > NOISE or e < LEAST else "rough" if n > ROUGH or e < FEW else "converged"
-            for n, e in zip(self.noise, self.effective_samples.tolist(), strict=True)
+            for n, e in zip(self.noise, worth, strict=True)
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """In plain words, what one should not believe."""
+        if self.tolerance is not None:
+            found = {"rough": ("rough", "Read its large shapes only."), "noise": ("mostly noise", "Allow more masks.")}
+            return tuple(
+                f"The map of {label!r} is {found[verdict][0]}: after {self.masks:,} masks error is {noise:.0%} of what "
+                f"varies in it. {found[verdict][1]}"
+                for label, verdict, noise in zip(self.labels, self.verdicts, self.noise, strict=True)
+                if verdict != "converged"
+            )
         said = []
         for label, verdict, noise, worth in zip(
             self.labels, self.verdicts, self.noise, self.effective_samples.tolist(), strict=True
@@ -130,6 +151,8 @@ class Explanation:
             ],
             "warnings": list(self.warnings),
             "masks": self.masks,
+            "estimate": "average" if self.tolerance is None else "learned",
+            "tolerance": self.tolerance,
             "baseline": self.baseline,
             "seed": self.seed,
             "prior_mean": round(self.prior_mean, 6),
@@ -153,8 +176,11 @@ class Explanation:
         """The errors that the pictures go by: not less than those of as many effective masks that know nothing.
 
         While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0. And two
-        errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal.
+        errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal. The errors
+        of a learned map hold both already.
         """
+        if self.tolerance is not None:
+            return self.errors
         ignorant = (self.prior_mean * (1 - self.prior_mean) / self.effective_samples).sqrt()
         freedom = (self.effective_samples - 1).clamp_min(1).numpy()
         wider = torch.from_numpy(student.ppf(normal.cdf(CLEAR), freedom) / CLEAR)
@@ -209,6 +235,7 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
     *,
     alternative: str | int | None = None,
     masks: int = 1000,
+    tolerance: float | None = None,
     baseline: Baseline = "black",
     seed: int = 0,
     engine: Weigher | None = None,
@@ -218,12 +245,11 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
 
     image        a picture, or the file of a photo
     alternative  a class more, to set against the first
+    tolerance    learn maps, and finish once the error of each is this part of its spread: looked at after 128, 256, 512, …
+                 masks, and after `masks` at most
     progress     told how many masks were weighed, now and then
     """
-    if masks < 2:
-        raise OutOfRange(f"masks: found {masks}, expected at least 2: from one, no error can be told.")
-    if not 0 <= seed < 2**63:
-        raise OutOfRange(f"seed: found {seed}, expected a whole number from 0 to 2⁶³ − 1.")
+    _in_range(masks, tolerance, seed)
     start = time.perf_counter()
     photo = as_photo(image) if isinstance(image, Image.Image) else open_photo(image)
     pixels = classifier.pixels(photo)
@@ -234,25 +260,65 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
     weigher = engine or make_engine(classifier)
     seen = MaskedPhoto.of(pixels, classifier, baseline)
     prior = mask_prior(classifier)
-    estimate = ExpectedMask(len(chosen), classifier.geometry.size)
-    for chunk in prior.stream(masks, Generator().manual_seed(seed), CHUNK):
+    told = progress or (lambda _: None)
+    average = ExpectedMask(len(chosen), classifier.geometry.size)
+
+    def weigh(chunk: Tensor) -> Tensor:
         log_weights = weigher.log_weights(seen, chunk, chosen)
         for some, weights in zip(chunk.split(BATCH), log_weights.split(BATCH), strict=True):
-            estimate.add(some, weights)
-        if progress is not None:
-            progress(len(chunk))
+            average.add(some, weights)
+        told(len(chunk))
+        return log_weights
+
+    rng = Generator().manual_seed(seed)
+    found: ExpectedMask | Learned = average
+    if tolerance is None:
+        for chunk in prior.stream(masks, rng, CHUNK):
+            weigh(chunk)
+    else:
+        found = _learned(LearnedMask(len(chosen), prior, seed), weigh, prior, rng, masks, tolerance)
+        told(masks - average.count)
     return Explanation(
         photo=photo,
         classifier=classifier,
         targets=chosen,
-        maps=estimate.map,
-        errors=estimate.standard_error,
-        effective_samples=estimate.effective_samples,
+        maps=found.map,
+        errors=found.standard_error,
+        effective_samples=average.effective_samples,
         probabilities=probabilities,
         prior_mean=prior.mean_mask,
-        masks=masks,
+        masks=average.count,
         baseline=baseline,
         seed=seed,
         engine=weigher.name,
         seconds=time.perf_counter() - start,
+        tolerance=tolerance,
     )
+
+
+def _learned(
+    learner: LearnedMask,
+    weigh: Callable[[Tensor], Tensor],
+    prior: MaskPrior,
+    rng: Generator,
+    masks: int,
+    tolerance: float,
+) -> Learned:
+    """Weigh and learn, from one look to the next, until all maps are within the tolerance."""
+    for before, look in itertools.pairwise((0, *LOOKS[: LOOKS.index(masks) + 1])):
+        chunk = prior.sample(look - before, rng)
+        found = learner.add(chunk, weigh(chunk)).learn()
+        if found.relative_error <= tolerance:
+            break
+    return found
+
+
+def _in_range(masks: int, tolerance: float | None, seed: int) -> None:
+    if masks < 2:
+        raise OutOfRange(f"masks: found {masks}, expected at least 2: from one, no error can be told.")
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise OutOfRange(f"tolerance: found {tolerance}, expected a part of the map's spread, between 0 and 1.")
+    if tolerance is not None and masks not in LOOKS:
+        raise OutOfRange(f"masks: found {masks}, expected one of {', '.join(map(str, LOOKS))} with a tolerance.")
+    if not 0 <= seed < 2**63:
+        raise OutOfRange(f"seed: found {seed}, expected a whole number from 0 to 2⁶³ − 1.")

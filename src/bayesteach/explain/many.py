@@ -31,6 +31,7 @@ class Request:
     targets: tuple[str, ...]
     alternative: str | None
     masks: int
+    tolerance: float | None
     baseline: Baseline
     seed: int
     engine: str
@@ -110,6 +111,7 @@ def explain_photos(
             request.targets,
             alternative=request.alternative,
             masks=request.masks,
+            tolerance=request.tolerance,
             baseline=request.baseline,
             seed=request.seed,
             engine=weigher,

@@ -1,0 +1,147 @@
+"""The expected mask, learned: what masks that nobody weighed would weigh, from those that were.
+
+Weights are so uneven that a few masks hold them all, and an average over those is mostly noise. Their logarithms are not: every
+mask, whether the class shows under it or not, says something about masks like it. A Gaussian process learns log weights from what
+masks show, and the expected mask is averaged over thousands of others, at the log weights that it expects of them.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from bayesteach.errors import BadInput
+from bayesteach.maths import checks
+from bayesteach.maths.masks import MaskPrior
+
+# Points of the grid that masks are looked at, in a length scale: the map is smooth between them.
+POINTS = 4
+# Masks that a map is averaged over.
+POOL = 2048
+# What is tried for the kernel: its length beside the norm of a mask, and its variance beside the noise's.
+LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0)
+RATIOS = tuple(torch.logspace(-2.5, 1.5, 17, dtype=torch.float64).tolist())
+# The least variance of noise.
+TINY = 1e-12
+# Fewer masks say too little about the kernel.
+LEAST = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """The expected mask of each class, and its standard error."""
+
+    map: Float[Tensor, "classes height width"]
+    standard_error: Float[Tensor, "classes height width"]
+
+    @property
+    def relative_error(self) -> float:
+        """Error beside the spread of the truth, of which a map misses what is error: root mean squares, the worst class."""
+        unknown = self.standard_error.square().mean((1, 2))
+        spread = self.map.var((1, 2), correction=0) + unknown
+        return float((unknown / spread).sqrt().max())
+
+
+class LearnedMask:
+    """Masks and log weights, kept on a grid as fine as masks are smooth, until an expected mask is learned from them.
+
+    Biased where the class depends on masks in another way than a stationary process says: the error holds what is not known under
+    that process. `ExpectedMask` is the average without one.
+    """
+
+    def __init__(self, classes: int, prior: MaskPrior, seed: int = 0) -> None:
+        checks.some("classes", classes)
+        self.size, self.classes, self.seed = prior.shape, classes, seed
+        grid = tuple(min(side, round(POINTS * side / prior.length_scale)) for side in prior.shape)
+        # Pixels of the grid are square but for rounding: the length scale follows the rows'.
+        coarser = grid[0] / prior.shape[0]
+        self._prior = MaskPrior((grid[0], grid[1]), prior.length_scale * coarser, prior.mean, prior.sd, torch.float64)
+        self._masks: list[Tensor] = []
+        self._log_weights: list[Tensor] = []
+
+    @property
+    def count(self) -> int:
+        return sum(len(part) for part in self._masks)
+
+    def add(self, masks: Float[Tensor, "n height width"], log_weights: Float[Tensor, "n classes"]) -> "LearnedMask":
+        """Take in a batch of masks of the prior, and the log probability of each class under each."""
+        checks.sizes("masks", masks, "n", *self.size)
+        checks.sizes("log_weights", log_weights, len(masks), self.classes)
+        checks.finite("masks", masks)
+        checks.finite("log_weights", log_weights)
+        self._masks.append(interpolate(masks[:, None], self._prior.shape, mode="area")[:, 0].double())
+        self._log_weights.append(log_weights.detach().double())
+        return self
+
+    def learn(self) -> Learned:
+        """The expected masks, from all that was added."""
+        if self.count < LEAST:
+            raise BadInput(f"learned mask: found {self.count} masks, expected at least {LEAST}. Add more.")
+        seen, log_weights = self._shown(torch.cat(self._masks)), torch.cat(self._log_weights)
+        pool = self._prior.sample_sobol(POOL, self.seed)
+        shown, pixels = self._shown(pool), pool.flatten(1)
+        found = [_learn(seen, values, shown, pixels) for values in log_weights.mT]
+        maps, errors = (torch.stack(parts).unflatten(1, self._prior.shape) for parts in zip(*found, strict=True))
+        return Learned(self._full(maps), self._full(errors))
+
+    def _shown(self, masks: Tensor) -> Float[Tensor, "n features"]:
+        """Masks as the prior's kernel sees them: the inner product of two is Σ mask · kernel · mask, over all pairs of pixels."""
+        departures = masks - self._prior.mean_mask
+        return (self._prior.row_factor.mT @ departures @ self._prior.col_factor).flatten(1)
+
+    def _full(self, grid: Tensor) -> Tensor:
+        return interpolate(grid[:, None], self.size, mode="bicubic")[:, 0].clamp(0, 1)
+
+
+def _learn(seen: Tensor, log_weights: Tensor, shown: Tensor, pixels: Tensor) -> tuple[Tensor, Tensor]:
+    """Map and error of one class, at the pixels of the pool."""
+    norm = seen.square().sum(1).mean().sqrt()
+    seen, shown = seen / norm, shown / norm
+    best = max(
+        (_fit(_kernel(seen, seen, length), log_weights, length) for length in LENGTHS), key=lambda fit: fit.likelihood
+    )
+    inner = torch.linalg.cholesky(_kernel(seen, seen, best.length) + torch.eye(len(seen)) / best.ratio)
+    across = torch.linalg.solve_triangular(inner, _kernel(seen, shown, best.length), upper=False)
+    known = torch.linalg.solve_triangular(inner, (log_weights - best.mean)[:, None], upper=False)
+    weights = (across.mT @ known)[:, 0].softmax(0)
+    found = weights @ pixels
+    # What the map moves by with the log weight of each mask of the pool, and the covariance of those.
+    slopes = weights[:, None] * (pixels - found)
+    unknown = (slopes * (_kernel(shown, shown, best.length) @ slopes)).sum(0) - (across @ slopes).square().sum(0)
+    variance = best.noise * best.ratio * unknown.clamp_min(0)
+    # And a pool is not infinite.
+    return found, (variance + slopes.square().sum(0)).sqrt()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A kernel's length, its variance beside the noise's, and the mean and noise variance that go best with them."""
+
+    likelihood: float
+    length: float
+    ratio: float
+    mean: float
+    noise: float
+
+
+def _fit(kernel: Tensor, values: Tensor, length: float) -> _Fit:
+    """The best ratio for a kernel, by restricted likelihood: in its eigenvectors all ratios cost next to nothing."""
+    eigenvalues, vectors = torch.linalg.eigh(kernel)
+    turned, ones, n = vectors.mT @ values, vectors.sum(0), len(values)
+
+    def at(ratio: float) -> _Fit:
+        spread = 1 + ratio * eigenvalues.clamp_min(0)
+        certainty = (ones.square() / spread).sum()
+        mean = (turned * ones / spread).sum() / certainty
+        # Not 0, or log weights that are all the same would have no likelihood.
+        noise = (((turned - mean * ones).square() / spread).sum() / (n - 1)).clamp_min(TINY)
+        likelihood = -0.5 * ((n - 1) * noise.log() + spread.log().sum() + certainty.log())
+        return _Fit(float(likelihood), length, ratio, float(mean), float(noise))
+
+    return max((at(ratio) for ratio in RATIOS), key=lambda fit: fit.likelihood)
+
+
+def _kernel(some: Tensor, others: Tensor, length: float) -> Tensor:
+    return torch.exp(-0.5 * (torch.cdist(some, others) / length).square())
