@@ -3,11 +3,10 @@
 A table holds log Q alone, because a mask is a function of its seed. So whatever reuses masks of the prior can be tried again and
 again without a pass, and the maps that samplers are judged by do not depend on any of them.
 
-    python benchmarks/reference_maps.py --masks 16384 --long 65536     # hours; stop it and start it again at will
+    python benchmarks/reference_maps.py --masks 4096 --long 65536      # an hour and more; stop it and start it again at will
     python benchmarks/reference_maps.py --maps                         # the maps of what is there, into benchmarks/results/
 
-Masks are weighed by OpenVINO in bf16, where it is there. Its log weights are off by 0.08, which makes the error of such a map
-greater by 0.3 %; `Screened` is for maps from the very same masks.
+Masks are weighed by the engine that `explain` would use. For each photo there is one scramble of 1,024 Sobol points too.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from torch import Generator, Tensor
 
 from bayesteach import Classifier, MaskPrior, open_photo
 from bayesteach.vision.cache import cache_root
-from bayesteach.vision.engines import Engine, _openvino, engine_names, torch_engine
+from bayesteach.vision.engines import Weigher, engine_names, make_engine
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 from bayesteach.vision.shortcuts.world import Place, look
 
@@ -32,6 +31,8 @@ SHARED = next(
     (p / "shared" / "imagenet" for p in Path(__file__).resolve().parents if (p / "shared" / "imagenet").is_dir()), None
 )
 CHUNK = 512
+SOBOL = 1024
+STEPS = 8192
 # Maps are compared at every eighth pixel: of 224, 28 a side.
 STEP = 8
 RESULT = Path(__file__).parent / "results" / "reference_maps.npz"
@@ -79,11 +80,12 @@ def classifier(model: str) -> Classifier:
 
 
 @cache
-def engine(model: str) -> Engine:
-    """The fastest engine whose log weights are within a tenth."""
-    if "bf16" in engine_names().get("openvino", ()):
-        return _openvino(classifier(model), "bf16")
-    return torch_engine(classifier(model))
+def engine(model: str) -> Weigher:
+    """The fastest whose maps are true: int8 for a ResNet-50 (benchmarks/bench_engines.py), and bf16 for the small network."""
+    wanted = ("int8", "bf16", "fp32") if model == "resnet50" else ("bf16", "fp32")
+    able = engine_names().get("openvino", ())
+    found = next((precision for precision in wanted if precision in able), None)
+    return make_engine(classifier(model), "openvino", found) if found else make_engine(classifier(model))
 
 
 def tables() -> Path:
@@ -120,6 +122,17 @@ def extend(case: Case, masks: int) -> None:
         np.save(unfinished, known)
         unfinished.replace(tables() / f"{case.name}.npy")
         print(f"{case.name}: {len(known)} masks", flush=True)
+
+
+def sobol(case: Case) -> tuple[Tensor, np.ndarray]:
+    """Masks at the points of one scramble, and their log Q; weighed when first asked for."""
+    masks = case.prior.sample_sobol(SOBOL, case.number)
+    file = tables() / f"{case.name}.sobol.npy"
+    if not file.exists():
+        parts = [engine(case.model).log_weights(case.seen(), part, [case.target])[:, 0] for part in masks.split(CHUNK)]
+        np.save(file, torch.cat(parts).numpy().astype(np.float32))
+        print(f"{case.name}: {SOBOL} Sobol points", flush=True)
+    return masks, np.load(file)
 
 
 def reference(case: Case) -> tuple[np.ndarray, np.ndarray, float]:
@@ -201,7 +214,7 @@ def _drawn() -> Iterator[Case]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--masks", type=int, default=16384)
+    parser.add_argument("--masks", type=int, default=4096)
     parser.add_argument("--long", type=int, default=65536)
     parser.add_argument("--model", default=None, choices=("resnet50", "embedded"))
     parser.add_argument("--maps", action="store_true")
@@ -211,12 +224,13 @@ def main() -> None:
         save_maps(todo)
         return
     # All photos a little before any photo much.
-    for length in (1024, 4096, asked.masks):
-        for case in todo:
-            extend(case, min(length, asked.masks))
     for case in todo:
-        if case.name in LONG or case.model == "embedded":
-            extend(case, asked.long)
+        extend(case, asked.masks)
+        sobol(case)
+    for length in range(STEPS, asked.long + 1, STEPS):
+        for case in todo:
+            if case.name in LONG or case.model == "embedded":
+                extend(case, length)
 
 
 def save_maps(todo: list[Case]) -> None:

@@ -203,9 +203,10 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies.
+    """Whose map, of which class, and how far to trust it: its effective masks, the share of error in what varies, a verdict.
 
     effective_samples  NaN of an explainer that weighs no masks
+    verdict            converged, rough or noise; None of an explainer that weighs no masks
     """
 
     image: str
@@ -213,6 +214,7 @@ class MapOf:
     explainer: str
     effective_samples: float
     noise: float
+    verdict: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +233,7 @@ class SaliencyMaps:
     @property
     def summary(self) -> str:
         """What a run says of it."""
-        noisy = sum(row.noise > 0.5 for row in self.of)
+        noisy = sum(row.verdict == "noise" for row in self.of)
         weighed = [row.effective_samples for row in self.of if isfinite(row.effective_samples)]
         worth = f" of {median(weighed):.0f} effective masks" if weighed else ""
         return f"{len(self.of)} maps{worth}; {noisy} of them mostly noise"

@@ -281,14 +281,14 @@ def _whole(place: Path) -> bool:
     return facts(place)["masks"] == 300
 
 
-def test_a_tolerance_decides_how_many_masks_there_are(run, photos, tmp_path):
+def test_masks_are_weighed_until_the_tolerance_or_the_most_and_the_paper_is_a_word_away(run, photos, tmp_path):
     out = tmp_path / "out"
     asked = [photos / "a.png", "--out", out, "--tolerance", "0.001", "--max-masks", "256"]
     assert run(*asked).exit_code == 0
-    facts = json.loads((out / "explanation.json").read_text())
-    assert (facts["masks"], facts["estimate"], facts["tolerance"]) == (256, "learned", 0.001)
+    assert [facts(out)[name] for name in ("masks", "sampler", "tolerance")] == [256, "learned", 0.001]
     assert "kept" in run(*asked).output
-    assert "kept" not in run(photos / "a.png", "--out", out, "--masks", "256").output
-    refused = run(*asked, "--masks", "500")
-    assert refused.exit_code != 0
-    assert "a tolerance decides how many" in str(refused.exception or refused.output)
+    assert "kept" not in run(photos / "a.png", "--out", out, "--masks", "256", "--sampler", "prior").output
+    assert [facts(out)[name] for name in ("masks", "sampler", "tolerance")] == [256, "prior", None]
+    assert facts(out)["explained"][0]["verdict"] in {"converged", "rough", "noise"}
+    refused = run(photos / "a.png", "--masks", "4096")
+    assert "expected at most 2048 to learn from" in str(refused.exception or refused.output)

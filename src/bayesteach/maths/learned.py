@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 from torch.nn.functional import interpolate
 
 from bayesteach.errors import BadInput
 from bayesteach.maths import checks
 from bayesteach.maths.masks import MaskPrior
+from bayesteach.maths.samplers import Found, share, verdict
 
 # Points of the grid that masks are looked at, in a length scale: the map is smooth between them.
 POINTS = 4
@@ -25,39 +26,27 @@ LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0)
 RATIOS = tuple(torch.logspace(-2.5, 1.5, 17, dtype=torch.float64).tolist())
 # The least variance of noise.
 TINY = 1e-12
-# Fewer masks say too little about the kernel.
-LEAST = 32
+# Time grows with the cube of the masks: beyond these an average is the better tool.
+MOST = 2048
+# A map that the process calls converged must not hang on a handful of masks, whatever the process says.
+ENOUGH = 30.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """The expected mask of each class, and its standard error."""
-
-    map: Float[Tensor, "classes height width"]
-    standard_error: Float[Tensor, "classes height width"]
-
-    @property
-    def relative_error(self) -> float:
-        """Error beside the spread of the truth, of which a map misses what is error: root mean squares, the worst class."""
-        unknown = self.standard_error.square().mean((1, 2))
-        spread = self.map.var((1, 2), correction=0) + unknown
-        return float((unknown / spread).sqrt().max())
-
-
-class LearnedMask:
-    """Masks and log weights, kept on a grid as fine as masks are smooth, until an expected mask is learned from them.
+class LearnedSampler:
+    """Masks of the prior and their log weights, kept on a grid as fine as masks are smooth, until an expected mask is learned from them.
 
     Biased where the class depends on masks in another way than a stationary process says: the error holds what is not known under
-    that process. `ExpectedMask` is the average without one.
+    that process. `PriorSampler` knows of none.
     """
 
-    def __init__(self, classes: int, prior: MaskPrior, seed: int = 0) -> None:
+    def __init__(self, classes: int, prior: MaskPrior, seed: int) -> None:
         checks.some("classes", classes)
-        self.size, self.classes, self.seed = prior.shape, classes, seed
+        self._prior, self._classes, self._seed = prior, classes, seed
+        self._rng = Generator().manual_seed(seed)
         grid = tuple(min(side, round(POINTS * side / prior.length_scale)) for side in prior.shape)
         # Pixels of the grid are square but for rounding: the length scale follows the rows'.
         coarser = grid[0] / prior.shape[0]
-        self._prior = MaskPrior((grid[0], grid[1]), prior.length_scale * coarser, prior.mean, prior.sd, torch.float64)
+        self._coarse = MaskPrior((grid[0], grid[1]), prior.length_scale * coarser, prior.mean, prior.sd, torch.float64)
         self._masks: list[Tensor] = []
         self._log_weights: list[Tensor] = []
 
@@ -65,34 +54,42 @@ class LearnedMask:
     def count(self) -> int:
         return sum(len(part) for part in self._masks)
 
-    def add(self, masks: Float[Tensor, "n height width"], log_weights: Float[Tensor, "n classes"]) -> "LearnedMask":
-        """Take in a batch of masks of the prior, and the log probability of each class under each."""
-        checks.sizes("masks", masks, "n", *self.size)
-        checks.sizes("log_weights", log_weights, len(masks), self.classes)
+    def propose(self, n: int) -> Float[Tensor, "n height width"]:
+        return self._prior.sample(n, self._rng)
+
+    def learn(self, masks: Float[Tensor, "n height width"], log_weights: Float[Tensor, "n classes"]) -> None:
+        checks.sizes("masks", masks, "n", *self._prior.shape)
+        checks.sizes("log_weights", log_weights, len(masks), self._classes)
         checks.finite("masks", masks)
         checks.finite("log_weights", log_weights)
-        self._masks.append(interpolate(masks[:, None], self._prior.shape, mode="area")[:, 0].double())
+        self._masks.append(interpolate(masks[:, None], self._coarse.shape, mode="area")[:, 0].double())
         self._log_weights.append(log_weights.detach().double())
-        return self
 
-    def learn(self) -> Learned:
-        """The expected masks, from all that was added."""
-        if self.count < LEAST:
-            raise BadInput(f"learned mask: found {self.count} masks, expected at least {LEAST}. Add more.")
+    def found(self) -> Found:
+        if not 2 <= self.count <= MOST:
+            raise BadInput(
+                f"learned mask: found {self.count} masks, expected 2 to {MOST}. Average them, with the sampler prior."
+            )
         seen, log_weights = self._shown(torch.cat(self._masks)), torch.cat(self._log_weights)
-        pool = self._prior.sample_sobol(POOL, self.seed)
+        pool = self._coarse.sample_sobol(POOL, self._seed)
         shown, pixels = self._shown(pool), pool.flatten(1)
-        found = [_learn(seen, values, shown, pixels) for values in log_weights.mT]
-        maps, errors = (torch.stack(parts).unflatten(1, self._prior.shape) for parts in zip(*found, strict=True))
-        return Learned(self._full(maps), self._full(errors))
+        learned = [_learn(seen, values, shown, pixels) for values in log_weights.mT]
+        mean, error = (self._full(torch.stack(parts)) for parts in zip(*learned, strict=True))
+        # What is not known of the truth is missing from what varies in a learned map.
+        unknown = error.square().mean((1, 2))
+        noise = share(unknown, mean.var((1, 2), correction=0) + unknown)
+        worth = (2 * log_weights.logsumexp(0) - (2 * log_weights).logsumexp(0)).exp()
+        verdicts = (verdict(n, w, 0, ENOUGH) for n, w in zip(noise.tolist(), worth.tolist(), strict=True))
+        return Found(mean, error, worth, noise, tuple(verdicts))
 
     def _shown(self, masks: Tensor) -> Float[Tensor, "n features"]:
         """Masks as the prior's kernel sees them: the inner product of two is Σ mask · kernel · mask, over all pairs of pixels."""
-        departures = masks - self._prior.mean_mask
-        return (self._prior.row_factor.mT @ departures @ self._prior.col_factor).flatten(1)
+        departures = masks - self._coarse.mean_mask
+        return (self._coarse.row_factor.mT @ departures @ self._coarse.col_factor).flatten(1)
 
-    def _full(self, grid: Tensor) -> Tensor:
-        return interpolate(grid[:, None], self.size, mode="bicubic")[:, 0].clamp(0, 1)
+    def _full(self, grid: Float[Tensor, "classes points"]) -> Float[Tensor, "classes height width"]:
+        coarse = grid.unflatten(1, self._coarse.shape)
+        return interpolate(coarse[:, None], self._prior.shape, mode="bicubic")[:, 0].clamp(0, 1)
 
 
 def _learn(seen: Tensor, log_weights: Tensor, shown: Tensor, pixels: Tensor) -> tuple[Tensor, Tensor]:

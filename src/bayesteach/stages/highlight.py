@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import torch
 from torch import Tensor
 
 from bayesteach.artifacts import Lessons, MapOf, SaliencyMaps, Trials
 from bayesteach.explain.attributions import grad_cam, occlusion
+from bayesteach.maths.samplers import Verdict
 from bayesteach.settings import Settings
 from bayesteach.stages.attributed import attributed, on_one_scale
 from bayesteach.stages.collect import Collected
@@ -20,6 +22,8 @@ MAPS: dict[str, Saliency] = {
     "expected_mask": expected_mask,
     **{name: attributed(name, attribution) for name, attribution in ATTRIBUTIONS.items()},
 }
+# Verdicts by the number that they are remembered under.
+WORDS: tuple[Verdict | None, ...] = (None, *get_args(Verdict))
 
 
 def maps_of(name: str, root: Path) -> Saliency:
@@ -43,7 +47,8 @@ def highlight(
         made = _maps(settings, context, collected, name, image, labels)
         for place, label in enumerate(labels):
             effective, noise = made["effective_samples"][place], made["noise"][place]
-            rows.append(MapOf(image, label, name, float(effective), float(noise)))
+            verdict = WORDS[int(made["verdicts"][place])]
+            rows.append(MapOf(image, label, name, float(effective), float(noise), verdict))
         departures.append(made["departures"])
         doubts.append(made["doubts"])
         advance(len(labels))
@@ -91,6 +96,7 @@ def _maps(
             "doubts": found.doubts,
             "effective_samples": found.effective_samples,
             "noise": found.noise,
+            "verdicts": torch.tensor([WORDS.index(verdict) for verdict in found.verdicts]),
         }
 
     parts = (
