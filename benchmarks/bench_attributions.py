@@ -1,8 +1,8 @@
 """Our maps beside RISE, occlusion and Grad-CAM: time, insertion and deletion, and whether another seed gives the same map.
 
-RISE is its published generator (bench_masks.py) and weighting, Σ Q·m / (n · ½), over the mean colour as its code has it; occlusion and Grad-CAM are captum's. Photos
-are those of ../shared/imagenet: 16 of the validation set and all 14 adversarial ones, each for the network's own answer. A photo
-that is done is kept, so the command goes on from where it was stopped.
+RISE is its published generator (bench_masks.py) and weighting, Σ Q·m / (n · ½), over the mean colour as its code does. Occlusion
+and Grad-CAM are captum's. Photos are those of ../shared/imagenet: 16 of the validation set and all 14 adversarial ones, each for
+the network's own answer. A photo that is done is kept, so the command goes on from where it was stopped.
 
     python benchmarks/bench_attributions.py --photos 30   # half an hour of a quiet machine
 """
@@ -25,10 +25,10 @@ from bayesteach.explain.attributions import grad_cam, occlusion
 from bayesteach.explain.faithfulness import faithfulness
 from bayesteach.maths.learned import LearnedSampler
 from bayesteach.maths.samplers import PriorSampler, Sampler
-from bayesteach.vision.engines import Engine, Screened, Weigher, make_engine, torch_engine
+from bayesteach.vision.engines import Engine, Weigher, unscreened
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 from bench_masks import rise
-from reference_maps import CHUNK, SHARED, classifier, engine, tables
+from reference_maps import CHUNK, IMAGENET, classifier, engine, tables
 from report import write
 
 MASKS, FEW = 1024, 256
@@ -48,8 +48,8 @@ class Weighed:
 
 def photos(wanted: int) -> list[Path]:
     """By turns from both."""
-    adversarial = sorted((SHARED / "adversarial").rglob("*.png"))
-    validation = [min(folder.iterdir()) for folder in sorted((SHARED / "val").iterdir())[::20]]
+    adversarial = sorted((IMAGENET / "adversarial").rglob("*.png"))
+    validation = [min(folder.iterdir()) for folder in sorted((IMAGENET / "val").iterdir())[::20]]
     return [photo for photo in chain(*zip_longest(validation, adversarial)) if photo is not None][:wanted]
 
 
@@ -124,9 +124,8 @@ def main() -> None:
     kept = tables() / "attributions"
     kept.mkdir(exist_ok=True)
     who, weigher = classifier("resnet50"), engine("resnet50")
-    # Curves ask for probabilities near 1, where bf16 alone is off by a hundredth at most.
-    half = make_engine(who, "openvino", "bf16")
-    curves = half.rough if isinstance(half, Screened) and isinstance(half.rough, Engine) else torch_engine(who)
+    # OpenVINO in fp32, where it is there.
+    curves = unscreened(weigher)
     found = []
     for place, photo in enumerate(photos(asked.photos)):
         file = kept / f"{photo.stem}.json"

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -23,12 +24,15 @@ from torch import Generator, Tensor
 
 from bayesteach import Classifier, MaskPrior, open_photo
 from bayesteach.vision.cache import cache_root
-from bayesteach.vision.engines import Weigher, engine_names, make_engine
+from bayesteach.vision.engines import Engine, Screened, engine_names, make_engine
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 from bayesteach.vision.shortcuts.world import Place, look
 
-SHARED = next(
-    (p / "shared" / "imagenet" for p in Path(__file__).resolve().parents if (p / "shared" / "imagenet").is_dir()), None
+# Beside the project, with a ResNet-50's weights, some photos of the validation set, and adversarial ones.
+IMAGENET = (
+    next(p for p in Path(__file__).resolve().parents if (p / "shared").is_dir() or p == p.parent)
+    / "shared"
+    / "imagenet"
 )
 CHUNK = 512
 SOBOL = 1024
@@ -57,7 +61,7 @@ class Case:
         if self.model == "embedded":
             split, category, number = self.source.split("/")
             return Image.fromarray(look(Place(split, category, int(number))).picture.pixels)  # type: ignore[arg-type]
-        return open_photo(SHARED / self.source)
+        return open_photo(IMAGENET / self.source)
 
     @property
     def prior(self) -> MaskPrior:
@@ -71,16 +75,19 @@ class Case:
         rng = Generator().manual_seed(1_000_003 * (self.number + 1) + chunk)
         return torch.randn(CHUNK, *self.prior.latent_size, generator=rng)
 
+    def sobol_masks(self) -> Tensor:
+        return self.prior.sample_sobol(SOBOL, self.number)
+
 
 @cache
 def classifier(model: str) -> Classifier:
     if model == "embedded":
         return Classifier.load("embedded")
-    return Classifier.load("timm:resnet50.tv_in1k", checkpoint=SHARED / "resnet50.safetensors")
+    return Classifier.load("timm:resnet50.tv_in1k", checkpoint=IMAGENET / "resnet50.safetensors")
 
 
 @cache
-def engine(model: str) -> Weigher:
+def engine(model: str) -> Engine | Screened:
     """The fastest whose maps are true: int8 for a ResNet-50 (benchmarks/bench_engines.py), and bf16 for the small network."""
     wanted = ("int8", "bf16", "fp32") if model == "resnet50" else ("bf16", "fp32")
     able = engine_names().get("openvino", ())
@@ -124,15 +131,18 @@ def extend(case: Case, masks: int) -> None:
         print(f"{case.name}: {len(known)} masks", flush=True)
 
 
-def sobol(case: Case) -> tuple[Tensor, np.ndarray]:
-    """Masks at the points of one scramble, and their log Q; weighed when first asked for."""
-    masks = case.prior.sample_sobol(SOBOL, case.number)
+def sobol(case: Case) -> np.ndarray:
+    """log Q of the masks at the points of one scramble, if they were weighed."""
     file = tables() / f"{case.name}.sobol.npy"
-    if not file.exists():
-        parts = [engine(case.model).log_weights(case.seen(), part, [case.target])[:, 0] for part in masks.split(CHUNK)]
-        np.save(file, torch.cat(parts).numpy().astype(np.float32))
+    return np.load(file) if file.exists() else np.empty(0, np.float32)
+
+
+def weigh_sobol(case: Case) -> None:
+    """Weigh the masks at the points of one scramble."""
+    if not len(sobol(case)):
+        found = engine(case.model).log_weights(case.seen(), case.sobol_masks(), [case.target])[:, 0]
+        np.save(tables() / f"{case.name}.sobol.npy", found.numpy().astype(np.float32))
         print(f"{case.name}: {SOBOL} Sobol points", flush=True)
-    return masks, np.load(file)
 
 
 def reference(case: Case) -> tuple[np.ndarray, np.ndarray, float]:
@@ -158,7 +168,7 @@ def _all_latents(case: Case) -> Iterator[Tensor]:
 
 def _photos() -> Iterator[Case]:
     who = classifier("resnet50")
-    folders = sorted((SHARED / "val").iterdir())
+    folders = sorted((IMAGENET / "val").iterdir())
     wnids = {line.split(",")[1]: int(line.split(",")[0]) for line in _classes()}
     adversarial = {
         "dragonfly": "n02268443",
@@ -171,7 +181,7 @@ def _photos() -> Iterator[Case]:
         p = who.probabilities(who.pixels(open_photo(file))[None])[0]
         best = int(p.argmax())
         number = sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 1_000_003
-        found = Case(name, number, "resnet50", str(file.relative_to(SHARED)), best, who.labels[best], float(p[best]))
+        found = Case(name, number, "resnet50", str(file.relative_to(IMAGENET)), best, who.labels[best], float(p[best]))
         return found, best == wnids[file.parent.name]
 
     def first(name: str, folder: Path, *, right: bool) -> Case:
@@ -182,22 +192,23 @@ def _photos() -> Iterator[Case]:
                     return found
         raise LookupError(name)
 
-    hits = {"hit stingray": SHARED / "val" / "n01498041", **{f"hit {k}": folders[k * 85] for k in (1, 2, 3)}}
+    hits = {"hit stingray": IMAGENET / "val" / "n01498041", **{f"hit {k}": folders[k * 85] for k in (1, 2, 3)}}
     for name, folder in hits.items():
         yield first(name, folder, right=True)
     for k in range(4):
         yield first(f"error {k + 1}", folders[40 + 85 * k], right=False)
     for name, wnid in adversarial.items():
-        yield case(f"adversarial {name}", min((SHARED / "adversarial" / wnid).iterdir()))[0]
+        yield case(f"adversarial {name}", min((IMAGENET / "adversarial" / wnid).iterdir()))[0]
 
 
 def _classes() -> list[str]:
-    return (SHARED / "labels" / "imagenet_classes.csv").read_text("utf-8").splitlines()[1:]
+    return (IMAGENET / "labels" / "imagenet_classes.csv").read_text("utf-8").splitlines()[1:]
 
 
 def _drawn() -> Iterator[Case]:
     who = classifier("embedded")
-    for right, split in ((True, "standard"), (False, "adversarial")):
+    splits: tuple[tuple[bool, Literal["standard", "adversarial"]], ...] = ((True, "standard"), (False, "adversarial"))
+    for right, split in splits:
         count = 0
         for category in who.labels[:: max(1, len(who.labels) // 8)]:
             source = f"{split}/{category}/0"
@@ -226,7 +237,7 @@ def main() -> None:
     # All photos a little before any photo much.
     for case in todo:
         extend(case, asked.masks)
-        sobol(case)
+        weigh_sobol(case)
     for length in range(STEPS, asked.long + 1, STEPS):
         for case in todo:
             if case.name in LONG or case.model == "embedded":
@@ -250,7 +261,7 @@ def save_maps(todo: list[Case]) -> None:
             }
             print(f"{case.name:24} {len(log_q(case)):6} masks, share {share:.3%}, spread {spread:.4f}, error {rms:.4f}")
     RESULT.parent.mkdir(exist_ok=True)
-    np.savez_compressed(RESULT, **arrays)
+    np.savez_compressed(RESULT, **arrays)  # type: ignore[arg-type]  # numpy's stubs take any name for its option
     RESULT.with_suffix(".json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -233,7 +233,7 @@ class SaliencyMaps:
     @property
     def summary(self) -> str:
         """What a run says of it."""
-        noisy = sum(row.verdict == "noise" for row in self.of)
+        noisy = sum(row.noise > 0.5 for row in self.of)
         weighed = [row.effective_samples for row in self.of if isfinite(row.effective_samples)]
         worth = f" of {median(weighed):.0f} effective masks" if weighed else ""
         return f"{len(self.of)} maps{worth}; {noisy} of them mostly noise"

@@ -123,11 +123,11 @@ def test_what_cannot_be_learned_from_is_refused():
 
 
 def test_what_is_worth_few_masks_is_never_called_converged():
-    """However sure the process is: log weights that follow a mask to the third decimal, of which two hold all the weight."""
+    """However sure the process is, because log weights follow what masks show."""
     masks = PRIOR.sample(256, Generator().manual_seed(5))
     shown = masks[:, 10:20, 10:20].mean((1, 2))[:, None]
-    steep, gentle = learned(masks, 60 * shown), learned(masks, 2 * shown)
+    gentle, steep = learned(masks, 5 * shown), learned(masks, 10 * shown)
     assert gentle.verdicts == ("converged",)
     assert float(steep.noise) < 0.1
-    assert float(steep.effective_samples) < 30
-    assert steep.verdicts == ("rough",)
+    assert float(steep.effective_samples) < 10
+    assert steep.verdicts == ("noise",)

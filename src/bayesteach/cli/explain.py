@@ -60,7 +60,7 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
         Literal["learned", "prior"],
         typer.Option(
             metavar="SAMPLER",
-            help="learned, a smooth estimate from few masks, or prior, the average of many. --masks 1000 --sampler prior is the paper.",
+            help="learned, a smooth estimate from few masks, or prior, the average of many (the paper, with --masks 1000).",
         ),
     ] = "learned",
     baseline: Annotated[

@@ -12,7 +12,7 @@ from bayesteach.errors import BadImage, BadInput, Empty
 from bayesteach.explain.explanation import Explanation, SamplerName, explain
 from bayesteach.explain.faithfulness import Faithfulness, faithfulness
 from bayesteach.vision.classifier import Classifier
-from bayesteach.vision.engines import Engine, Screened
+from bayesteach.vision.engines import Engine, Screened, unscreened
 from bayesteach.vision.images import photos_below
 from bayesteach.vision.masked import Baseline
 from bayesteach.vision.photos import contents, decode
@@ -152,5 +152,4 @@ def _kept(place: Path) -> object:
 
 def _faithful(found: Explanation, weigher: Engine | Screened) -> Faithfulness:
     """The curves of the first class."""
-    engine = weigher.true if isinstance(weigher, Screened) else weigher
-    return faithfulness(engine, found.classifier.pixels(found.photo), found.maps[0], found.targets[0])
+    return faithfulness(unscreened(weigher), found.classifier.pixels(found.photo), found.maps[0], found.targets[0])

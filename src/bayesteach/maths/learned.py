@@ -6,6 +6,7 @@ masks show, and the expected mask is averaged over thousands of others, at the l
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -15,12 +16,12 @@ from torch.nn.functional import interpolate
 from bayesteach.errors import BadInput
 from bayesteach.maths import checks
 from bayesteach.maths.masks import MaskPrior
-from bayesteach.maths.samplers import Found, share, verdict
+from bayesteach.maths.samplers import LOOKS, Found, share, verdict
 
 # Points of the grid that masks are looked at, in a length scale: the map is smooth between them.
-POINTS = 4
-# Masks that a map is averaged over.
-POOL = 2048
+POINTS = 3
+# Masks that a map is averaged over, and those of them that tell how the errors of their weights go together.
+POOL, PAIRS = 8192, 1024
 # What is tried for the kernel: its length beside the norm of a mask, and its variance beside the noise's.
 LENGTHS = (0.5, 0.7, 1.0, 1.4, 2.0)
 RATIOS = tuple(torch.logspace(-2.5, 1.5, 17, dtype=torch.float64).tolist())
@@ -28,12 +29,13 @@ RATIOS = tuple(torch.logspace(-2.5, 1.5, 17, dtype=torch.float64).tolist())
 TINY = 1e-12
 # Time grows with the cube of the masks: beyond these an average is the better tool.
 MOST = 2048
-# A map that the process calls converged must not hang on a handful of masks, whatever the process says.
-ENOUGH = 30.0
+# Where few masks hold all the weight the process is surer than it should be (tests/maths/test_samplers.py): of masks worth fewer
+# than the first nothing is believed, and converged are only those worth the second.
+LEAST, ENOUGH = 10.0, 30.0
 
 
 class LearnedSampler:
-    """Masks of the prior and their log weights, kept on a grid as fine as masks are smooth, until an expected mask is learned from them.
+    """Masks of the prior and their log weights, on a grid as fine as masks are smooth, and the expected mask learned from them.
 
     Biased where the class depends on masks in another way than a stationary process says: the error holds what is not known under
     that process. `PriorSampler` knows of none.
@@ -71,7 +73,7 @@ class LearnedSampler:
                 f"learned mask: found {self.count} masks, expected 2 to {MOST}. Average them, with the sampler prior."
             )
         seen, log_weights = self._shown(torch.cat(self._masks)), torch.cat(self._log_weights)
-        pool = self._coarse.sample_sobol(POOL, self._seed)
+        pool = _pool(self._coarse, self._seed)
         shown, pixels = self._shown(pool), pool.flatten(1)
         learned = [_learn(seen, values, shown, pixels) for values in log_weights.mT]
         mean, error = (self._full(torch.stack(parts)) for parts in zip(*learned, strict=True))
@@ -79,7 +81,9 @@ class LearnedSampler:
         unknown = error.square().mean((1, 2))
         noise = share(unknown, mean.var((1, 2), correction=0) + unknown)
         worth = (2 * log_weights.logsumexp(0) - (2 * log_weights).logsumexp(0)).exp()
-        verdicts = (verdict(n, w, 0, ENOUGH) for n, w in zip(noise.tolist(), worth.tolist(), strict=True))
+        # Of fewer masks than are ever looked at, nothing is believed.
+        least = LEAST if self.count >= LOOKS[0] else torch.inf
+        verdicts = (verdict(n, w, least, ENOUGH) for n, w in zip(noise.tolist(), worth.tolist(), strict=True))
         return Found(mean, error, worth, noise, tuple(verdicts))
 
     def _shown(self, masks: Tensor) -> Float[Tensor, "n features"]:
@@ -100,16 +104,26 @@ def _learn(seen: Tensor, log_weights: Tensor, shown: Tensor, pixels: Tensor) -> 
         (_fit(_kernel(seen, seen, length), log_weights, length) for length in LENGTHS), key=lambda fit: fit.likelihood
     )
     inner = torch.linalg.cholesky(_kernel(seen, seen, best.length) + torch.eye(len(seen)) / best.ratio)
-    across = torch.linalg.solve_triangular(inner, _kernel(seen, shown, best.length), upper=False)
-    known = torch.linalg.solve_triangular(inner, (log_weights - best.mean)[:, None], upper=False)
-    weights = (across.mT @ known)[:, 0].softmax(0)
-    found = weights @ pixels
-    # What the map moves by with the log weight of each mask of the pool, and the covariance of those.
-    slopes = weights[:, None] * (pixels - found)
-    unknown = (slopes * (_kernel(shown, shown, best.length) @ slopes)).sum(0) - (across @ slopes).square().sum(0)
-    variance = best.noise * best.ratio * unknown.clamp_min(0)
-    # And a pool is not infinite.
-    return found, (variance + slopes.square().sum(0)).sqrt()
+    dual = torch.cholesky_solve((log_weights - best.mean)[:, None], inner)
+    expected = (_kernel(shown, seen, best.length) @ dual)[:, 0]
+    mean = expected.softmax(0) @ pixels
+    # What the map of a smaller pool moves by with the log weight of each of its masks, and the covariance of those.
+    few, weights = shown[:PAIRS], expected[:PAIRS].softmax(0)
+    slopes = weights[:, None] * (pixels[:PAIRS] - mean)
+    across = torch.linalg.solve_triangular(inner, _kernel(seen, few, best.length), upper=False)
+    unknown = _kernel(few, few, best.length) - across.mT @ across
+    alone = unknown.diagonal() @ slopes.square()
+    together = (slopes * (unknown @ slopes)).sum(0) - alone
+    # What masks have for themselves is less in the whole pool, which is not infinite either.
+    share_of_pool = len(few) / len(shown)
+    variance = best.noise * best.ratio * (together.clamp_min(0) + share_of_pool * alone)
+    return mean, (variance + share_of_pool * slopes.square().sum(0)).sqrt()
+
+
+@lru_cache(maxsize=4)
+def _pool(prior: MaskPrior, seed: int) -> Float[Tensor, "pool height width"]:
+    """Masks to average over, the same for every photo."""
+    return prior.sample_sobol(POOL, seed)
 
 
 @dataclass(frozen=True, slots=True)
