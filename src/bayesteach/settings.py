@@ -75,8 +75,8 @@ class Fit(Section):
     """Sources that shrinkage and temperature are chosen on (one half) and the Bayesian head is judged on (the other)."""
     images: int | None = Field(None, gt=0)
     """N, how many images the head was trained on; those of the sums if not said (paper: 1281167, §2)."""
-    prior_precision: float = Field(0.0, ge=0)
-    """τ (paper: 0, §2)."""
+    prior_precision: float = Field(1.0, ge=0)
+    """τ, the precision of a weight before any image; at 0, classes without images vary without bound (paper: 0, §2)."""
     shrinkage: float | Literal["auto"] = "auto"
     """How far U is shrunk to its diagonal, 0 to 1; auto chooses by held-out log loss (paper: 0, §2)."""
     draws: int = Field(100, gt=0)
@@ -250,7 +250,7 @@ class Settings(Section):
 # What the paper fixes, where the default does something else. docs/paper.md says why.
 PAPER: Mapping[str, Any] = {
     "model": {"geometry": "squash"},
-    "fit": {"images": 1_281_167, "shrinkage": 0.0, "refit": True, "refit_views": 100},
+    "fit": {"images": 1_281_167, "prior_precision": 0.0, "shrinkage": 0.0, "refit": True, "refit_views": 100},
     "teach": {"learner": "logistic", "search": "first_past", "views": 128},
     "design": {"practice": 0, "attention": 0},
     "study": {"participants": 160},

@@ -22,8 +22,8 @@ class Database:
     """Where a study's answers are. Several processes may hold one each.
 
     turn  held by whoever writes in this process: SQLite lets one write at a time, and who finds it taken sleeps and tries again,
-          so that some would wait for seconds behind who came later: with 200 people at full speed the slowest hundredth waits 0.43
-          times as long, and 9 % more is answered. Other processes still meet at SQLite's own lock.
+          so that some would wait for seconds behind who came later: in turn, with 200 people at full speed, the slowest hundredth
+          waits 0.43 times as long, and 9 % more is answered. Other processes still meet at SQLite's own lock.
     """
 
     engine: Engine

@@ -24,8 +24,8 @@ _HINTS = {"fp32": "f32", "bf16": "bf16", "int8": "f32"}
 _FILE = "graph.xml"
 # Blocks of masked leaves that int8 is fitted to: log probabilities were off as with 8 blocks of masked photos.
 _CALIBRATION_BLOCKS = 3
-# Convolutions that int8 leaves alone. What they lose, all later layers amplify: with the first two of a ResNet-50 as they are, log
-# probabilities are off by 0.27 instead of 0.47, for 3 % of the rate; sparing the next six wins nothing more.
+# Convolutions that int8 leaves alone. What they lose, all later layers amplify: with the first two of a ResNet-50 as they are,
+# log probabilities are off by 0.27 instead of 0.47, for 3 % of the rate; sparing the next six wins nothing more.
 _SPARED = 2
 
 

@@ -53,7 +53,7 @@ def trained_weights() -> dict[str, Tensor]:
 
     def make(folder: Path) -> None:
         console = Console(stderr=True)
-        console.print("The embedded classifier is drawn and trained, once on this machine: about two minutes.")
+        console.print("The embedded classifier is drawn and trained, once on this machine: about a minute and a half.")
         bar = partial(track, description="training", console=console, transient=True)
         weights = train(RECIPE, progress=bar).state_dict()
         save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / _WEIGHTS)
