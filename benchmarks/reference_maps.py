@@ -25,7 +25,8 @@ from torch import Generator, Tensor
 from bayesteach import Classifier, MaskPrior, open_photo
 from bayesteach.vision.cache import cache_root
 from bayesteach.vision.engines import Engine, Screened, engine_names, make_engine
-from bayesteach.vision.masked import MaskedPhoto, mask_prior
+from bayesteach.vision.masked import MaskedPhoto
+from bayesteach.vision.shortcuts.picture import SIDE
 from bayesteach.vision.shortcuts.world import Place, look
 
 # Beside the project, with a ResNet-50's weights, some photos of the validation set, and adversarial ones.
@@ -65,7 +66,9 @@ class Case:
 
     @property
     def prior(self) -> MaskPrior:
-        return mask_prior(classifier(self.model))
+        """As `mask_prior` has it, without the classifier, which a table does not need."""
+        side = SIDE if self.model == "embedded" else 224
+        return MaskPrior(side, side / 10)
 
     def seen(self) -> MaskedPhoto:
         return MaskedPhoto.of(classifier(self.model).pixels(self.photo), classifier(self.model))
