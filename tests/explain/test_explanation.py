@@ -284,6 +284,7 @@ def test_a_learned_map_says_so_when_it_is_noise():
     assert found.verdicts == ("noise",)
     assert "mostly noise: its 128 masks" in found.warnings[0]
     assert "Allow more masks, to 2,048" in found.warnings[0]
+    assert float(found.doubt.min()) > 0.03  # 128 masks that know nothing
 
 
 @pytest.mark.parametrize(

@@ -150,14 +150,14 @@ class Explanation:
 
         While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0. And two
         errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal. The errors
-        of a learned map hold both already.
+        of a learned map hold both, unless its verdict is noise.
         """
-        if self.sampler == "learned":
-            return self.errors
         ignorant = (self.prior_mean * (1 - self.prior_mean) / self.effective_samples).sqrt()
         freedom = (self.effective_samples - 1).clamp_min(1).numpy()
         wider = torch.from_numpy(student.ppf(normal.cdf(CLEAR), freedom) / CLEAR)
-        return wider[:, None, None] * self.errors.maximum(ignorant[:, None, None])
+        widened = wider[:, None, None] * self.errors.maximum(ignorant[:, None, None])
+        believed = torch.tensor([self.sampler == "learned" and verdict != "noise" for verdict in self.verdicts])
+        return torch.where(believed[:, None, None], self.errors, widened)
 
     def overlay(self, which: int = 0) -> Image.Image:
         """The photo with one map laid over it."""
