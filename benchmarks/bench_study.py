@@ -1,11 +1,13 @@
 """200 people at once on one server, at the pace of people and as fast as it goes, on SQLite and on PostgreSQL.
 
 Client and server share this machine. At the pace of people: an answer every 6 s from each. Every answer is looked for afterwards.
+With --crowd, 2,000 people as fast as it goes on two processes and PostgreSQL, and nothing else.
 """
 
 import argparse
 import asyncio
 import random
+import resource
 import sys
 import tempfile
 import time
@@ -30,6 +32,7 @@ from tests.study.postgres import free_port, postgres
 from tests.study.server import server
 
 PEOPLE, EACH, APART = 200, 12, 6.0
+CROWD = 2000
 # The need: 160 people with an answer in 6 s each.
 NEED = 160 / APART
 
@@ -65,10 +68,10 @@ async def answer_all(client: httpx.AsyncClient, csrf: str, apart: float, times: 
         await asyncio.sleep(max(0.0, apart * random.uniform(0.5, 1.5) - times[-1]) if apart else 0)
 
 
-async def crowd(base: str, here: Serving, apart: float) -> tuple[list[float], float]:
+async def crowd(base: str, here: Serving, apart: float, people: int) -> tuple[list[float], float]:
     times: list[float] = []
     limits = httpx.Limits(max_connections=2)
-    clients = [httpx.AsyncClient(base_url=base, timeout=120, limits=limits) for _ in range(PEOPLE)]
+    clients = [httpx.AsyncClient(base_url=base, timeout=300, limits=limits) for _ in range(people)]
     gate = asyncio.Semaphore(8)
 
     async def through_the_gate(client: httpx.AsyncClient) -> str:
@@ -83,17 +86,17 @@ async def crowd(base: str, here: Serving, apart: float) -> tuple[list[float], fl
     return times, took
 
 
-def measured(url: str, folder: Path, apart: float, workers: int) -> dict[str, float]:
+def measured(url: str, folder: Path, apart: float, workers: int, people: int = PEOPLE) -> dict[str, float]:
     here = prepare(folder, url).serving
     with server(folder, url, free_port(), "--workers", str(workers)) as running:
-        times, took = asyncio.run(crowd(running.base, here, apart))
+        times, took = asyncio.run(crowd(running.base, here, apart, people))
     with here.database.read() as connection:
         rows = connection.scalar(select(func.count()).select_from(answers).where(answers.c.phase == "trials")) or 0
-        people = select(participants.c.id).where(participants.c.mode == "simulated")
+        came = select(participants.c.id).where(participants.c.mode == "simulated")
         distinct = connection.scalar(
             select(func.count(answers.c.attempt.distinct())).where(answers.c.phase == "trials")
         )
-        assert len(connection.scalars(people).all()) == PEOPLE  # noqa: S101
+        assert len(connection.scalars(came).all()) == people  # noqa: S101
     here.database.close()
     p50, p95, p99 = (1000 * float(x) for x in np.quantile(times, [0.5, 0.95, 0.99]))
     return {
@@ -128,10 +131,27 @@ def databases(scratch: Path) -> Iterator[dict[str, str]]:
         engine.dispose()
 
 
+def crowded() -> None:
+    """2,000 people, each with a connection that stays open."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16384), most))
+    with tempfile.TemporaryDirectory() as scratch, databases(Path(scratch)) as urls:
+        folder = small.write(Path(scratch) / "study")
+        start = time.perf_counter()
+        found = measured(urls["PostgreSQL"], folder, 0.0, 2, CROWD)
+        minutes = (time.perf_counter() - start) / 60
+    write("crowd", {"people at once": CROWD, "answers each": EACH, "minutes in all": minutes, **found})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="a part of a case's name")
-    only = parser.parse_args().only
+    parser.add_argument("--crowd", action="store_true", help="2,000 people at once, and nothing else")
+    told = parser.parse_args()
+    only = told.only
+    if told.crowd:
+        crowded()
+        return
     results: dict[str, object] = {"people at once": PEOPLE, "answers each": EACH}
     with tempfile.TemporaryDirectory() as scratch, databases(Path(scratch)) as urls:
         folder = small.write(Path(scratch) / "study")

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 
 from bayesteach import Pool
-from bayesteach.artifacts import Features, Posterior, Seen, Trials
+from bayesteach.artifacts import Features, Posterior, Seen, Shards, Trials
 from bayesteach.maths.curvature import CurvatureSums
 from bayesteach.maths.discriminant import ScatterSums
 from bayesteach.settings import Settings, validated
@@ -55,7 +55,7 @@ def study() -> tuple[list[Seen], Features, Posterior]:
         scatter.add(block, classes)
     return (
         seen,
-        Features(tuple(seen), z, ()),
+        Features(tuple(seen), Shards.of(z), ()),
         Posterior(sums.posterior(head, shrinkage=0.1), scatter.learner(), 0.5, ()),
     )
 

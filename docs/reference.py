@@ -1,19 +1,22 @@
 """Writes docs/reference.md from the code: every command, setting and artifact. `make reference` runs it, a test checks it."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 from typer.main import get_command
 
-from bayesteach import artifacts, errors
+from bayesteach import errors
+from bayesteach.artifacts import explanations, head, measures, seen, stimuli, trials
 from bayesteach.cli import app
 from bayesteach.pipeline import STAGES
 from bayesteach.settings import Arm, Settings, Source
 
 PAGE = Path(__file__).with_name("reference.md")
+VALUES = (seen, head, trials, explanations, stimuli, measures)
 
 
 def page() -> str:
@@ -33,6 +36,7 @@ def _commands() -> Iterator[str]:
     yield "## Commands"
     yield ""
     yield "An error is one message and exit code 2; `bayesteach --debug COMMAND …` shows where it came from. Ctrl-C is 130."
+    yield "`bayesteach --version` says which version this is."
     yield ""
     whole: Any = get_command(app)
     for name, command in whole.commands.items():
@@ -118,12 +122,8 @@ def _artifacts() -> Iterator[str]:
     yield "`pictures/`."
     yield ""
     outputs = {stage.output for stage in STAGES}
-    known = [
-        value
-        for value in vars(artifacts).values()
-        if isinstance(value, type) and hasattr(value, "__dataclass_fields__")
-    ]
-    for kind in dict.fromkeys([*outputs_in_order(outputs), *(k for k in known if k.__module__ == artifacts.__name__)]):
+    known = [value for module in VALUES for value in vars(module).values() if is_dataclass(value) and _here(value)]
+    for kind in dict.fromkeys([*outputs_in_order(outputs), *known]):
         yield f"### {kind.__name__}"
         yield ""
         yield _prose(kind.__doc__ or "")
@@ -136,9 +136,12 @@ def _artifacts() -> Iterator[str]:
 
 def outputs_in_order(outputs: set[type]) -> list[Any]:
     """What stages make and other rooms define, in the order of the stages."""
-    return [
-        stage.output for stage in STAGES if stage.output in outputs and stage.output.__module__ != artifacts.__name__
-    ]
+    return [stage.output for stage in STAGES if stage.output in outputs and not _here(stage.output)]
+
+
+def _here(kind: Any) -> bool:
+    """Whether the room of artifacts defines it."""
+    return kind.__module__ in {module.__name__ for module in VALUES}
 
 
 def _errors() -> Iterator[str]:
@@ -156,9 +159,7 @@ def _type(hint: Any) -> str:
     if get_origin(hint) is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is Ellipsis:
         return f"rows of `{getattr(get_args(hint)[0], '__name__', get_args(hint)[0])}`"
     if get_args(hint):
-        return (
-            f"`{str(hint).replace('typing.', '').replace('collections.abc.', '').replace('bayesteach.artifacts.', '')}`"
-        )
+        return f"`{re.sub(r'(typing|collections.abc|bayesteach.artifacts.[a-z]+)[.]', '', str(hint))}`"
     return f"`{getattr(hint, '__name__', hint)}`"
 
 

@@ -57,6 +57,32 @@ def test_the_make_commands_of_the_documents_exist():
     assert {"demo", "test"} <= named <= targets
 
 
+FENCED = [
+    (page, line.partition(" #")[0])
+    for page in PAGES
+    for block in re.findall(r"^ *```(?:sh)?\n(.*?)^ *```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for line in re.findall(r"^ *(?:\.venv/bin/)?(bayesteach .*)$", block, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("page", "line"), FENCED, ids=[f"{name(page)}: {line.strip()}" for page, line in FENCED])
+def test_the_commands_of_the_documents_can_be_given(page, line):
+    """Read as the program reads them, and not run."""
+    _, command, *words = shlex.split(line)
+    get_command(app).commands[command].make_context(command, words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_the_documents_say_of_commands_in_passing_exists(page):
+    commands = get_command(app).commands
+    for said in re.findall(r"`bayesteach ([^`\n]+)`", page.read_text("utf-8")):
+        command, *words = (word for word in said.split() if word != "--debug")
+        if command.isupper() or command.startswith("-"):
+            continue
+        options = {name for parameter in commands[command].params for name in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= options, said
+
+
 def test_the_page_on_explain_names_every_option():
     page = (ROOT / "docs" / "explain.md").read_text()
     explain = get_command(app).commands["explain"]
@@ -120,6 +146,11 @@ def test_the_reference_names_every_command_option_setting_and_artifact():
     for stage in STAGES:
         assert f"`{stage.name}`" in page
         assert f"### {stage.output.__name__}\n" in page
+
+
+def test_the_readme_names_the_python_that_it_needs():
+    (least,) = re.findall(r'^requires-python = ">=([\d.]+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert f"Python {least} or later" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_readme_shows_a_trial_and_says_how_to_cite():

@@ -17,6 +17,7 @@ from tests.test_docs import blocks
 
 ROOT = Path(__file__).parent.parent
 STUDY = ROOT / "docs" / "study.md"
+OWN = ROOT / "docs" / "how-to" / "own-model.md"
 
 
 def commands(file: Path) -> list[list[str]]:
@@ -41,6 +42,17 @@ def test_the_commands_of_the_page_run_in_their_order(newcomer):
         done = CliRunner().invoke(app, small)
         assert done.exit_code == 0, (words, done.output)
     assert (newcomer / "birds" / "artifacts" / "compose" / "gallery.html").exists()
+
+
+def test_the_commands_for_ones_own_model_run_in_their_order(newcomer):
+    told = commands(OWN)
+    assert [words[1] for words in told] == ["explain", "init", "run", "run"]
+    for words in told:
+        small = [word.replace("timm:resnet50", "timm:test_resnet").replace("/cat/", "/red/") for word in words[1:]]
+        done = CliRunner().invoke(app, small)
+        assert done.exit_code == 0, (words, done.output)
+    assert (newcomer / "explained" / Path(told[0][2]).stem / "overlay.png").exists()
+    assert (newcomer / "pets" / "artifacts" / "compose" / "gallery.html").exists()
 
 
 def test_the_first_two_commands_are_those_of_the_drawn_world():

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,6 +16,7 @@ from bayesteach.stages.arms import check_arms, own_digests
 from bayesteach.stages.collect import collect
 from bayesteach.stages.compose import compose
 from bayesteach.stages.context import Context, Watch, model_digest, unwatched
+from bayesteach.stages.crew import ALONE, Crew
 from bayesteach.stages.design import design
 from bayesteach.stages.embed import embed
 from bayesteach.stages.fit import fit
@@ -25,8 +26,6 @@ from bayesteach.stages.own_tables import EXCLUDE, LESSONS, TRIALS
 from bayesteach.stages.teach import teach
 from bayesteach.store.manifest import Manifest, check_files
 from bayesteach.store.workspace import Workspace
-from bayesteach.vision.classifier import Classifier
-from bayesteach.vision.engines import Engine, Screened, make_engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ STAGES = (
     Stage("collect", 1, collect, (), ("source", "collect"), model=False),
     Stage(
         "embed",
-        1,
+        2,
         embed,
         ("collect",),
         ("fit.train", "fit.held_out", "design.standard", "design.adversarial", "design.mined", "design.pool"),
@@ -108,6 +107,7 @@ class Run:
     workspace: Workspace
     settings: Settings
     watch: Watch = unwatched
+    crew: Crew = ALONE
 
     def make(self, until: str | None = None, remake: tuple[str, ...] = ()) -> Iterator[Made]:
         """Stage by stage what is missing, stale or to be remade, up to one of them; each is told of as it is done."""
@@ -207,22 +207,7 @@ class Run:
 
     def context(self) -> Context:
         """What its stages work with."""
-        settings, root = self.settings.model, self.workspace.root
-
-        @cache
-        def classifier() -> Classifier:
-            return Classifier.load(
-                settings.name,
-                checkpoint=root / settings.checkpoint if settings.checkpoint else None,
-                labels=root / settings.labels if settings.labels else None,
-                geometry=settings.geometry,
-            )
-
-        @cache
-        def engine() -> Engine | Screened:
-            return make_engine(classifier(), settings.engine, settings.precision)
-
-        return Context(classifier, engine, root, self.workspace, self.watch)
+        return Context.of(self.settings, self.workspace.root, self.workspace, self.watch, self.crew)
 
 
 def up_to(name: str | None) -> tuple[Stage, ...]:

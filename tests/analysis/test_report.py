@@ -3,6 +3,7 @@
 import re
 import tomllib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,15 @@ def written(tmp_path_factory):
 def read(file):
     """As docs/analysis.md says: a model called null is no missing value."""
     return pd.read_csv(file, keep_default_na=False, na_values=[""])
+
+
+def test_the_page_warns_of_pandas_and_its_line_reads_every_model(written):
+    _, folder, _ = written
+    page = (Path(__file__).parents[2] / "docs" / "analysis.md").read_text("utf-8")
+    assert 'table = pd.read_csv("analysis/coefficients.csv", keep_default_na=False, na_values=[""])\n' in page
+    file = folder / "coefficients.csv"
+    assert set(read(file)["model"]) == {"null", "explanation", "interaction"}
+    assert pd.read_csv(file)["model"].isna().sum() == 3  # what the page warns of
 
 
 def test_everything_is_written(written):

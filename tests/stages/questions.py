@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from bayesteach import CurvatureSums, ScatterSums, refit_head
-from bayesteach.artifacts import Features, Posterior, Seen, Trial, Trials
+from bayesteach.artifacts import Features, Posterior, Seen, Shards, Trial, Trials
 from bayesteach.stages.collect import Collected
 from bayesteach.vision.images import Entry, ImageSet
 
@@ -51,5 +51,8 @@ def world(
     entries = tuple(Entry(row.id, f"{row.id}.png", row.label, row.source) for row in rows)
     pool = tuple(row for row in rows if row.source == "train")
     return World(
-        Collected(ImageSet(entries), ()), Features(tuple(rows), z, ()), posterior, Trials(tuple(made), pool, (), ())
+        Collected(ImageSet(entries), ()),
+        Features(tuple(rows), Shards.of(z), ()),
+        posterior,
+        Trials(tuple(made), pool, (), ()),
     )

@@ -1,6 +1,7 @@
 """What is written is read back, the same value gives the same bytes, and nothing is pickled."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from jaxtyping import Float
 from torch import Tensor
 
-from bayesteach.artifacts import Page
-from bayesteach.store import codecs
+from bayesteach.artifacts import Page, Shards
+from bayesteach.store import codecs, tensors
+from bayesteach.store.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,46 @@ def test_nothing_that_python_would_run_is_written(tmp_path):
         ".json",
         ".html",
     }
+
+
+@given(
+    cuts=st.lists(st.integers(0, 12), max_size=4).map(sorted),
+    wanted=st.lists(st.integers(0, 11), max_size=30),
+    order=st.permutations(range(12)),
+)
+def test_rows_come_from_whichever_part_holds_them(cuts, wanted, order):
+    matrix = torch.randn(12, 3)
+    edges = [0, *cuts, 12]
+    parts = tuple({"features": matrix[a:b]} for a, b in pairwise(edges))
+    where = torch.tensor([(part, row - edges[part]) for row in order for part in [places(edges, row)]])
+    shards = Shards(parts, where)
+    assert torch.equal(shards[wanted], matrix[torch.tensor(order)][wanted])
+    assert len(shards) == 12
+    if wanted:
+        few = shards.only(wanted)
+        assert torch.equal(few[range(len(wanted))], shards[wanted])
+        assert len(few.parts) == len(set(where[wanted][:, 0].tolist()))
+
+
+def places(edges: list[int], row: int) -> int:
+    return next(part for part, (a, b) in enumerate(pairwise(edges)) if a <= row < b)
+
+
+def test_what_a_unit_holds_is_not_kept_twice(tmp_path, monkeypatch):
+    kept = Workspace(tmp_path).keep("features", "ab12", {"features": torch.eye(3)})
+    shards = Shards((kept, {"features": torch.ones(2, 3)}), torch.tensor([[1, 0], [0, 2]]))
+    codecs.write(tmp_path / "linked", shards)
+    back = codecs.read(tmp_path / "linked", Shards)
+    assert torch.equal(back[[0, 1]], torch.tensor([[1.0, 1, 1], [0, 0, 1]]))
+    assert (tmp_path / "linked" / "parts" / "000000.safetensors").samefile(kept.file)
+    monkeypatch.setattr(tensors.os, "link", refuse)
+    codecs.write(tmp_path / "copied", shards)
+    assert bytes_below(tmp_path / "copied") == bytes_below(tmp_path / "linked")
+    assert not (tmp_path / "copied" / "parts" / "000000.safetensors").samefile(kept.file)
+
+
+def refuse(*_: object) -> None:
+    raise OSError("another disk")
 
 
 def whole(table: tuple[Row, ...]) -> Outer:

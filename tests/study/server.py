@@ -6,27 +6,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+PROGRAM = (sys.executable, "-m", "bayesteach")
 
 
 class Server:
     """`bayesteach serve` on a port of its own; what it prints is kept."""
 
-    def __init__(self, folder: Path, url: str, port: int, *options: str) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "bayesteach",
-            "serve",
-            str(folder),
-            "--database",
-            url,
-            "--port",
-            str(port),
-            *options,
-        ]
+    def __init__(self, folder: Path, url: str, port: int, *options: str, program: Sequence[str] = PROGRAM) -> None:
+        command = [*program, "serve", str(folder), "--database", url, "--port", str(port), *options]
         # A group of its own: kill -9 takes all its processes, as a machine that loses power does.
         self.process = subprocess.Popen(
             command,
@@ -65,8 +56,8 @@ class Server:
 
 
 @contextmanager
-def server(folder: Path, url: str, port: int, *options: str) -> Iterator[Server]:
-    started = Server(folder, url, port, *options)
+def server(folder: Path, url: str, port: int, *options: str, program: Sequence[str] = PROGRAM) -> Iterator[Server]:
+    started = Server(folder, url, port, *options, program=program)
     try:
         yield started
     finally:

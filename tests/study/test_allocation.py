@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from bayesteach.study import sessions
+from bayesteach.study import sessions, steps
 from bayesteach.study.database import connect
 from bayesteach.study.launch import existing
 from bayesteach.study.materials import read_materials
@@ -31,8 +31,8 @@ def arrive(serving: Serving) -> str:
     form = {q.name: str(q.answer) for q in serving.materials.texts.comprehension}
     with serving.database.write() as connection:
         session = sessions.begin(connection, serving.rules, SOMEBODY, None, serving.clock())
-        session = sessions._change(connection, session, step="comprehension")
-        session, _ = sessions.advance(connection, serving.rules, session, form, serving.clock())
+        session = sessions.change(connection, session, step="comprehension")
+        session, _ = steps.advance(connection, serving.rules, session, form, serving.clock())
     return session.arm
 
 
@@ -125,7 +125,7 @@ def test_completers_are_balanced_under_unequal_dropout(tmp_path, sqlite, serve, 
 def test_completers_are_as_many_as_wanted_in_every_arm(tmp_path, sqlite, serve, monkeypatch):
     """A study that wants 40 people ends with ten in each arm, whoever left, with people close together."""
     here = serve(small.write(tmp_path / "s", lease_minutes=5.0, participants=40), sqlite)
-    monkeypatch.setattr("bayesteach.study.simulate.Visit", lambda *_: SOMEBODY)
+    monkeypatch.setattr("bayesteach.study.doors.Visit", lambda *_: SOMEBODY)
     through_database(here, Behaviour(lambda *_: True, UNEQUAL.get), 120, seconds_apart=90, seed=1)
     with here.database.read() as connection:
         rows = connection.execute(select(participants.c.arm).where(participants.c.finished_at.is_not(None))).scalars()
@@ -159,8 +159,8 @@ def test_a_finished_person_always_holds_a_place_of_their_arm(tmp_path_factory, d
                     sessions.withdraw(connection, session, clock())
                 elif act == "finish" and session.step == "arm":
                     session = sessions.touch(connection, here.rules, session, clock())
-                    session = sessions._change(connection, session, step="trials")
-                    sessions._forward(connection, here.rules, session, clock())
+                    session = sessions.change(connection, session, step="trials")
+                    steps._forward(connection, here.rules, session, clock())
         with here.database.read() as connection:
             people = {row.id: row for row in connection.execute(select(participants))}
             places = connection.execute(select(slots)).all()

@@ -8,8 +8,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from bayesteach.study.doors import HttpDoor
 from bayesteach.study.server import prepare
-from bayesteach.study.simulate import Behaviour, HttpDoor, person
+from bayesteach.study.simulate import Behaviour, person
 from bayesteach.study.tables import answers, participants
 from tests.study.postgres import free_port
 from tests.study.server import server

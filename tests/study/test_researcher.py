@@ -174,7 +174,7 @@ def test_the_data_set_can_be_downloaded(browse, researcher):
     home(researcher)
     csrf = researcher.csrf
     nobody = researcher.client.post("/researcher/export", data={"csrf": csrf, "mode": "live"})
-    assert (nobody.status_code, "nobody of mode live" in nobody.text) == (409, True)
+    assert (nobody.status_code, "nobody has taken part yet" in nobody.text) == (409, True)
     browse().agree().to("done")
     packed = researcher.client.post("/researcher/export", data={"csrf": csrf, "mode": "live"}).content
     names = zipfile.ZipFile(io.BytesIO(packed)).namelist()

@@ -12,7 +12,7 @@ _PASSES = 90 * 5 * 256
 
 
 def init(  # noqa: PLR0913, PLR0917 — one parameter an option
-    study: Annotated[Path, typer.Argument(help="The folder of the new study.")],
+    study: Annotated[Path, typer.Argument(help="The folder of the new study.", metavar="STUDY")],
     recipe: Annotated[
         Literal["shortcuts", "imagefolder", "imagenet"],
         typer.Option(help="The embedded world; your own folders of images; or ImageNet with ImageNet-A."),

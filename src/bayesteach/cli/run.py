@@ -1,13 +1,16 @@
 """`bayesteach run` and `bayesteach status`."""
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
+from typer.core import TyperCommand
 
 from bayesteach.cli.console import err, out, progress
 
@@ -17,13 +20,23 @@ if TYPE_CHECKING:
     from bayesteach.pipeline import Made
     from bayesteach.stages.context import Watch
 
-StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.")]
+StudyFolder = Annotated[Path, typer.Argument(help="The study's folder, with its study.toml.", metavar="STUDY")]
 Change = Annotated[
     list[str] | None, typer.Option("--set", help="A setting, as teach.candidates=500; repeatable.", metavar="KEY=VALUE")
 ]
 Preset = Annotated[
     Literal["default", "paper"] | None, typer.Option(help="Whose numbers hold. [default: as study.toml says]")
 ]
+
+
+class OrLocal(TyperCommand):
+    """A command whose --ray may stand without an address, which Typer's options cannot: then it is this machine."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for place in reversed([place for place, word in enumerate(args) if word == "--ray"]):
+            if not args[place + 1 : place + 2] or args[place + 1].startswith("-"):
+                args.insert(place + 1, os.environ.get("RAY_ADDRESS", "local"))
+        return super().parse_args(ctx, args)
 
 
 def run(
@@ -34,6 +47,16 @@ def run(
     remake: Annotated[
         list[str] | None, typer.Option(help="Make this stage anew, whatever is there; repeatable.", metavar="STAGE")
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            help="Embed, fit and highlight on a Ray cluster: at HOST:PORT; auto, that of this machine; alone, a new one here.",
+            metavar="[ADDRESS]",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="With --ray: units at a time. [default: as there is room]", min=1, metavar="N")
+    ] = None,
 ) -> None:
     """Make what is missing or stale, stage by stage.
 
@@ -42,15 +65,20 @@ def run(
     artifacts/compose/gallery.html.
     """
     from bayesteach.pipeline import Run, named, up_to  # noqa: PLC0415 — torch and timm take seconds
+    from bayesteach.scale.cluster import cluster  # noqa: PLC0415
     from bayesteach.settings import read_settings  # noqa: PLC0415
+    from bayesteach.stages.crew import ALONE  # noqa: PLC0415
     from bayesteach.store.workspace import Workspace  # noqa: PLC0415
 
     settings = read_settings(study, change or (), preset)
     up_to(until)
     for name in remake or ():
         named(name)
-    with progress() as bar:
-        work = Run(Workspace(study), settings, watch_with(bar))
+    if ray is None and workers is not None:
+        raise typer.BadParameter("--workers says how many work on a cluster: say --ray too.")
+    crews = cluster(ray, study, settings, workers) if ray is not None else nullcontext(ALONE)
+    with crews as crew, progress() as bar:
+        work = Run(Workspace(study), settings, watch_with(bar), crew)
         for made in work.make(until, tuple(remake or ())):
             if made.fresh:
                 bar.console.print(f"[dim]{made.stage.name}: as it was[/]")

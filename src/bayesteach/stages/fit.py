@@ -1,10 +1,13 @@
 """fit: the posterior of the classifier's head, the discriminant learner, and how well the Bayesian head foresees labels."""
 
+from dataclasses import dataclass
+from functools import partial
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from bayesteach.artifacts import Features, Judged, Posterior, Seen
+from bayesteach.artifacts import Features, Judged, Posterior, Seen, Shards
 from bayesteach.errors import Empty
 from bayesteach.maths.curvature import CurvatureSums, HeadPosterior, choose_shrinkage
 from bayesteach.maths.discriminant import ScatterSums, choose_discriminant
@@ -16,6 +19,28 @@ from bayesteach.stages.refit import refitted
 # Images whose logits are in memory at a time: 100 draws of 1000 classes take 0.2 GB.
 _BLOCK = 256
 _BINS = 15
+# Training images whose sums are one unit of work, and of these in memory at a time.
+_PART, _TOGETHER = 16384, 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some training images: their features, wherever these are, and their labels."""
+
+    features: Shards
+    labels: Int[Tensor, " images"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """All that is added up over training images."""
+
+    curvature: CurvatureSums
+    scatter: ScatterSums
+
+    def __add__(self, other: "Sums") -> "Sums":
+        """The sums over both sets of images."""
+        return Sums(self.curvature + other.curvature, self.scatter + other.scatter)
 
 
 def fit(settings: Settings, context: Context, collected: Collected, features: Features) -> Posterior:
@@ -37,18 +62,16 @@ def fit(settings: Settings, context: Context, collected: Collected, features: Fe
         raise Empty(
             "fit.held_out: fewer than two images are not in fit.train as well. Name a source of held-out images."
         )
-    advance = context.watch("fitting", 4)
+    # In the order of the units that hold their features.
+    parts = [_part(features, some) for some in _blocks(sorted(train, key=lambda seen: seen.id), _PART)]
+    advance = context.watch("fitting", len(parts) + 3)
     head = context.classifier().head
     if wanted.refit:
         head = refitted(settings, context, collected, features, train)
     advance(1)
 
-    sums, scatter = CurvatureSums(*head.shape), ScatterSums(*head.shape)
-    for some in _blocks(train):
-        z = features.of([seen.id for seen in some])
-        sums.add(z, (z.double() @ head.double().mT).softmax(-1))
-        scatter.add(z, _labels(some))
-    advance(1)
+    total = context.crew.total(context, partial(summed, head), parts, advance)
+    sums, scatter = total.curvature, total.scatter
     z, labels = features.of([seen.id for seen in choosing]), _labels(choosing)
     if wanted.shrinkage == "auto":
         shrinkage = choose_shrinkage(
@@ -70,6 +93,20 @@ def fit(settings: Settings, context: Context, collected: Collected, features: Fe
     return Posterior(posterior, chosen.learner, chosen.shrinkage, judged)
 
 
+def summed(head: Float[Tensor, "classes cols"], _context: Context, part: Part) -> Sums:
+    """A unit of work: the sums over some images, block by block."""
+    sums, scatter = CurvatureSums(*head.shape), ScatterSums(*head.shape)
+    for rows in torch.arange(len(part.labels)).split(_TOGETHER):
+        z = part.features[rows.tolist()]
+        sums.add(z, (z.double() @ head.double().mT).softmax(-1))
+        scatter.add(z, part.labels[rows])
+    return Sums(sums, scatter)
+
+
+def _part(features: Features, some: list[Seen]) -> Part:
+    return Part(features.features.only([features.places[seen.id] for seen in some]), _labels(some))
+
+
 def _some(features: Features, sources: tuple[str, ...], name: str) -> list[Seen]:
     found = [seen for seen in features.seen if seen.source in sources]
     if not found:
@@ -81,7 +118,7 @@ def _labels(seen: list[Seen]) -> Int[Tensor, " images"]:
     return torch.tensor([one.label for one in seen])
 
 
-def _blocks(seen: list[Seen], size: int = 4096) -> list[list[Seen]]:
+def _blocks(seen: list[Seen], size: int) -> list[list[Seen]]:
     return [seen[start : start + size] for start in range(0, len(seen), size)]
 
 

@@ -1,6 +1,8 @@
 """highlight: saliency of every probe for its target, and of every example for the label that it stands under (§5, §7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -16,6 +18,7 @@ from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, model_digest
 from bayesteach.stages.explainers import Saliency, expected_mask, known
 from bayesteach.stages.own_explainers import digest, is_own, load
+from bayesteach.vision.images import Entry
 
 ATTRIBUTIONS = {"grad_cam": grad_cam, "occlusion": occlusion}
 MAPS: dict[str, Saliency] = {
@@ -24,6 +27,15 @@ MAPS: dict[str, Saliency] = {
 }
 # Verdicts by the number that they are remembered under.
 WORDS: tuple[Verdict | None, ...] = (None, *get_args(Verdict))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image, and the labels under which an explainer is to map it."""
+
+    explainer: str
+    entry: Entry
+    labels: tuple[int, ...]
 
 
 def maps_of(name: str, root: Path) -> Saliency:
@@ -43,15 +55,16 @@ def highlight(
     rows: list[MapOf] = []
     departures: list[Tensor] = []
     doubts: list[Tensor] = []
-    for (name, image), labels in wanted.items():
-        made = _maps(settings, context, collected, name, image, labels)
-        for place, label in enumerate(labels):
-            effective, noise = made["effective_samples"][place], made["noise"][place]
-            verdict = WORDS[int(made["verdicts"][place])]
-            rows.append(MapOf(image, label, name, float(effective), float(noise), verdict))
+    pictures = [Picture(name, collected.entries[image], tuple(labels)) for (name, image), labels in wanted.items()]
+    done = context.crew.each(context, partial(mapped, settings), pictures)
+    for picture, made in zip(pictures, map(dict, done), strict=True):
+        found_of = zip(picture.labels, made["effective_samples"], made["noise"], made["verdicts"], strict=True)
+        for label, effective, noise, word in found_of:
+            verdict = WORDS[int(word)]
+            rows.append(MapOf(picture.entry.id, label, picture.explainer, float(effective), float(noise), verdict))
         departures.append(made["departures"])
         doubts.append(made["doubts"])
-        advance(len(labels))
+        advance(len(picture.labels))
     empty = torch.empty(0, *context.classifier().geometry.size)
     found = SaliencyMaps(tuple(rows), torch.cat([empty, *departures]), torch.cat([empty, *doubts]))
     return on_one_scale(found, frozenset(name for name, _ in wanted if name in ATTRIBUTIONS or is_own(name)))
@@ -83,13 +96,12 @@ def wanted_maps(settings: Settings, trials: Trials, lessons: Lessons) -> dict[tu
     return wanted
 
 
-def _maps(
-    settings: Settings, context: Context, collected: Collected, name: str, image: str, labels: Sequence[int]
-) -> dict[str, Tensor]:
-    """One unit of work: an image, its labels, and all that its maps depend on."""
+def mapped(settings: Settings, context: Context, picture: Picture) -> Mapping[str, Tensor]:
+    """A unit of work: an image, its labels, and all that its maps depend on."""
+    name, labels = picture.explainer, list(picture.labels)
 
     def make() -> dict[str, Tensor]:
-        photo = collected.entries[image].photo(context.root)
+        photo = picture.entry.photo(context.root)
         found = maps_of(name, context.root)(settings, context, photo, labels)
         return {
             "departures": found.departures,
@@ -106,7 +118,7 @@ def _maps(
         context.engine().name,
         settings.highlight.model_dump_json(),
         settings.seed,
-        image,
-        list(labels),
+        picture.entry.id,
+        labels,
     )
-    return dict(context.remembered("maps", parts, make))
+    return context.remembered("maps", parts, make)

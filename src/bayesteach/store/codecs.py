@@ -1,10 +1,10 @@
 """Artifacts on disk: any frozen value whose fields are tables, tensors and plain facts. Never pickle.
 
-A field that is a tuple of flat dataclasses is a table, NAME.parquet; tensors go to tensors.safetensors; a page is NAME.html; a
-dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec of their own.
+A field that is a tuple of flat dataclasses is a table, NAME.parquet; tensors go to tensors.safetensors, parts of a large one to
+NAME/; a page is NAME.html; a dataclass inside is a folder of the same kind; all else is JSON in facts.json. Stimuli have a codec
+of their own.
 """
 
-import errno
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import AbstractArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from bayesteach.artifacts import Page, Stimuli
 from bayesteach.store.stimuli import read_stimuli, write_stimuli
+from bayesteach.store.tensors import TensorFile, put, save_tensors
 
 T = TypeVar("T")
 
@@ -46,6 +46,8 @@ def write(folder: Path, value: Any) -> None:
             )
         elif _is_tensor(kind):
             tensors[name] = held
+        elif _is_parts(kind):
+            put(folder / name, held)
         elif kind is Page:
             (folder / f"{name}.html").write_text(held, "utf-8")
         elif is_dataclass(kind):
@@ -56,14 +58,6 @@ def write(folder: Path, value: Any) -> None:
         save_tensors(folder / _TENSORS, tensors)
     if facts:
         (folder / _FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", "utf-8")
-
-
-def save_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Tensors by name; what the disk does not take is said as with any other file."""
-    try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, file)
-    except SafetensorError as error:
-        raise OSError(errno.EIO, str(error), str(file)) from error
 
 
 def read(folder: Path, kind: type[T]) -> T:
@@ -79,6 +73,8 @@ def read(folder: Path, kind: type[T]) -> T:
             held[name] = tuple(build(one) for one in pq.read_table(folder / f"{name}.parquet").to_pylist())
         elif _is_tensor(hint):
             held[name] = tensors[name]
+        elif _is_parts(hint):
+            held[name] = tuple(TensorFile(file.absolute()) for file in sorted((folder / name).iterdir()))
         elif hint is Page:
             held[name] = Page((folder / f"{name}.html").read_text("utf-8"))
         elif is_dataclass(hint):
@@ -103,6 +99,12 @@ def _row_type(kind: Any) -> type | None:
 
 def _is_tensor(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, (AbstractArray, Tensor))
+
+
+def _is_parts(kind: Any) -> bool:
+    """Whether a field is a tuple of tensors by name, which are read when they are asked for."""
+    arguments = get_args(kind)
+    return get_origin(kind) is tuple and get_origin(arguments[0]) is Mapping
 
 
 @cache

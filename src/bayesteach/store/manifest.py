@@ -9,7 +9,7 @@ from typing import Any
 
 from bayesteach.errors import BadStudy
 
-FILE = "manifest.json"
+ARTIFACTS, FILE = "artifacts", "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ class Manifest:
     def digest(self) -> str:
         """What is in the artifact, however it was made."""
         return sha256(json.dumps(dict(self.files), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def artifact_folder(study: Path, stage: str) -> Path:
+    """Where a study keeps the artifact of a stage."""
+    return study / ARTIFACTS / stage
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,16 +12,24 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from bayesteach.errors import BadStudy
 from bayesteach.store import codecs
-from bayesteach.store.manifest import Manifest, check_files, file_digests, read_manifest, write_manifest
+from bayesteach.store.manifest import (
+    ARTIFACTS,
+    Manifest,
+    artifact_folder,
+    check_files,
+    file_digests,
+    read_manifest,
+    write_manifest,
+)
+from bayesteach.store.tensors import TensorFile, save_tensors
 
 T = TypeVar("T")
 
-_ARTIFACTS, _UNITS, _LOCK = "artifacts", "units", ".lock"
+_UNITS, _LOCK = "units", ".lock"
 _UNFINISHED = ".unfinished-"
 _VERSIONS = ("bayesteach", "torch", "timm", "numpy")
 
@@ -43,13 +52,15 @@ class Workspace:
             raise BadStudy(f"study: another run is at work in {self.root}. Wait for it, or stop it.") from error
         try:
             self._sweep()
+            for rest in (self.root / _UNITS).glob(f"*/*/{_UNFINISHED}*"):
+                rest.unlink()
             yield
         finally:
             lock.release()
 
     def folder(self, stage: str) -> Path:
         """Where the artifact of a stage is."""
-        return self.root / _ARTIFACTS / stage
+        return artifact_folder(self.root, stage)
 
     def manifest(self, stage: str) -> Manifest | None:
         """What its artifact was made from, if there is one."""
@@ -111,23 +122,26 @@ class Workspace:
         file = self._unit(kind, key)
         if not file.is_file():
             return None
+        found = TensorFile(file.absolute())
         try:
-            return load_file(file)
+            len(found)
         except (SafetensorError, OSError):
             return None
+        return found
 
-    def keep(self, kind: str, key: str, tensors: Mapping[str, Tensor]) -> None:
-        """Keep a finished unit."""
+    def keep(self, kind: str, key: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Keep a finished unit. Two machines may be at the same one, each under a name of its own, and the last one stays."""
         file = self._unit(kind, key)
         file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_name(f"{_UNFINISHED}{file.name}")
-        codecs.save_tensors(unfinished, tensors)
+        unfinished = file.with_name(f"{_UNFINISHED}{uuid.uuid4().hex}-{file.name}")
+        save_tensors(unfinished, tensors)
         unfinished.rename(file)
+        return TensorFile(file.absolute())
 
     def _unit(self, kind: str, key: str) -> Path:
         return self.root / _UNITS / kind / key[:2] / f"{key}.safetensors"
 
     def _sweep(self) -> None:
         """Remove what a run that was killed left unfinished."""
-        for rest in (self.root / _ARTIFACTS).glob(f"{_UNFINISHED}*"):
+        for rest in (self.root / ARTIFACTS).glob(f"{_UNFINISHED}*"):
             shutil.rmtree(rest, ignore_errors=True)

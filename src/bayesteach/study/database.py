@@ -76,7 +76,9 @@ def existing(url: str) -> Database:
     database = _addressed(url)
     file = database.engine.url.database
     if database.is_sqlite and not Path(str(file)).is_file():
-        raise BadStudy(f"database: there is no file {file}. Check the address; bayesteach serve begins one.")
+        raise BadStudy(
+            f"database: there is no file {file}. Check the study's folder, or the address; bayesteach serve begins one."
+        )
     if not inspect(_answering(database).engine).has_table("launches"):
         database.close()
         raise BadStudy(f"database: {database.place} holds no study. Check the address.")

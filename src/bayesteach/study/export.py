@@ -5,23 +5,20 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, Connection, and_, func, select
+from sqlalchemy import Connection, func, select
 
 from bayesteach.errors import BadStudy
-from bayesteach.study import psychds
+from bayesteach.study import psychds, records
 from bayesteach.study.database import Database, now
-from bayesteach.study.tables import answers, asked, demographics, launches, participants, stimuli
+from bayesteach.study.records import Cell, Launched
+from bayesteach.study.tables import participants
 from bayesteach.study.variables import UNITS, VARIABLES
 
-Cell = str | int | float | None
 _CHECKSUMS = "checksums.sha256"
-_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +31,6 @@ class Exported:
     warnings: tuple[psychds.Broken, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Launch:
-    """What an export needs to know of a launch: its factors by arm, and the covariates of its trials."""
-
-    row: Any
-    factors: Mapping[str, Mapping[str, str]]
-    names: tuple[str, ...]
-    covariates: tuple[str, ...]
-
-
 def export(database: Database, title: str, folder: Path, *, mode: str = "live", launch: int | None = None) -> Exported:
     """Write the data set of one launch and mode; a folder that has anything in it is refused, and half a set is never left."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -52,12 +39,12 @@ def export(database: Database, title: str, folder: Path, *, mode: str = "live", 
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         with database.read() as connection:
-            chosen = _launch(connection, launch)
+            chosen = records.launched(connection, launch)
             people, rows, columns = _write_data(connection, chosen, mode, _slug(title), unfinished)
             if not people:
-                raise BadStudy(_nobody(connection, mode))
-            counts = _counts(connection, chosen.row.id, mode)
-        _write_words(unfinished, title, mode, chosen, counts, columns)
+                raise BadStudy(_nobody(connection, chosen.row.id, mode))
+            flow = records.flow(connection, chosen, mode)
+        _write_words(unfinished, title, mode, chosen, flow, columns)
         broken = psychds.check(unfinished)
         wrong = [row for row in broken if row.level == "error"]
         if wrong:
@@ -76,132 +63,17 @@ def escaped(cell: Cell) -> Cell:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell
 
 
-def trials(connection: Connection, chosen: _Launch, mode: str) -> Iterator[dict[str, Cell]]:
-    """One row an answer, in each person's order."""
-    query = (
-        select(participants, asked, answers, stimuli)
-        .set_label_style(LABEL_STYLE_TABLENAME_PLUS_COL)
-        .select_from(answers)
-        .join(participants, participants.c.id == answers.c.participant)
-        .join(
-            asked,
-            and_(
-                asked.c.participant == answers.c.participant,
-                asked.c.phase == answers.c.phase,
-                asked.c.index == answers.c.index,
-            ),
-        )
-        .join(stimuli, and_(stimuli.c.launch == participants.c.launch, stimuli.c.trial == asked.c.trial))
-        .where(participants.c.launch == chosen.row.id, participants.c.mode == mode)
-        .order_by(participants.c.id, answers.c.phase, answers.c.index)
-    )
-    for row in connection.execution_options(yield_per=_AT_ONCE).execute(query):
-        yield _trial(row, chosen)
-
-
-def _trial(row: Any, chosen: _Launch) -> dict[str, Cell]:
-    picked = row.asked_right if row.answers_choice else row.asked_left
-    arm = row.participants_arm
-    factors = chosen.factors.get(arm, {}) if row.answers_phase == "trials" else {}
-    return {
-        "participant": row.participants_code,
-        "mode": row.participants_mode,
-        "order": row.answers_index + 1,
-        "trial": row.asked_trial,
-        "practice": int(row.stimuli_kind == "practice"),
-        "attention": int(row.stimuli_kind == "attention"),
-        "target": row.stimuli_target,
-        "alternative": row.stimuli_alternative,
-        "category": row.stimuli_category,
-        "trial_type": row.stimuli_trial_type,
-        "arm": arm,
-        **{name: factors.get(name) for name in chosen.names},
-        "left": row.asked_left,
-        "right": row.asked_right,
-        "side": "right" if row.answers_choice else "left",
-        "choice": picked,
-        "correct": int(picked == row.stimuli_target),
-        "rt": round(row.answers_rt, 3),
-        "by": row.answers_by,
-        "resumed": int(row.answers_resumed),
-        "viewport_width": row.answers_viewport_width,
-        "viewport_height": row.answers_viewport_height,
-        "pixel_ratio": row.answers_pixel_ratio,
-        "load_ms": round(row.answers_load_ms, 3),
-        "hidden_ms": round(row.answers_hidden_ms, 3),
-        **{name: row.stimuli_covariates.get(name) for name in chosen.covariates},
-    }
-
-
-def people(connection: Connection, chosen: _Launch, mode: str) -> Iterator[dict[str, Cell]]:
-    """One row a person who agreed and did not withdraw."""
-    of_launch = and_(participants.c.launch == chosen.row.id, participants.c.mode == mode)
-    query = select(demographics).join(participants).where(of_launch)
-    said: dict[int, dict[str, str | None]] = {}
-    for row in connection.execute(query):
-        said.setdefault(row.participant, {})[row.question] = row.answer
-    questions = sorted({name for found in said.values() for name in found})
-    answered = select(answers.c.participant, func.count().label("n")).where(answers.c.phase == "trials")
-    counted = answered.group_by(answers.c.participant).subquery()
-    query = select(participants, func.coalesce(counted.c.n, 0).label("answered"))
-    query = query.outerjoin(counted, counted.c.participant == participants.c.id)
-    query = query.where(of_launch, participants.c.ending.is_distinct_from("withdrawn")).order_by(participants.c.id)
-    for row in connection.execute(query):
-        factors = chosen.factors.get(row.arm or "", {})
-        yield {
-            "participant": row.code,
-            "mode": row.mode,
-            "platform": row.platform,
-            "arm": row.arm,
-            **{name: factors.get(name) for name in chosen.names},
-            "completed": int(row.finished_at is not None),
-            "ending": row.ending,
-            "answered": row.answered,
-            "comprehension_failed": row.failed,
-            "consent": row.consent,
-            "started": row.consented_at.date().isoformat(),
-            "minutes": _minutes(row.consented_at, row.finished_at),
-            **{f"said_{name}": said.get(row.id, {}).get(name) for name in questions},
-        }
-
-
-def shown(connection: Connection, chosen: _Launch) -> Iterator[dict[str, Cell]]:
-    """One row a trial of the launch."""
-    query = select(stimuli).where(stimuli.c.launch == chosen.row.id).order_by(stimuli.c.kind, stimuli.c.trial)
-    for row in connection.execute(query):
-        yield {
-            "trial": row.trial,
-            "kind": row.kind,
-            "target": row.target,
-            "alternative": row.alternative,
-            "category": row.category,
-            "trial_type": row.trial_type,
-            **{name: row.covariates.get(name) for name in chosen.covariates},
-        }
-
-
-def _launch(connection: Connection, number: int | None) -> _Launch:
-    query = select(launches).order_by(launches.c.id.desc()).limit(1)
-    row = connection.execute(query if number is None else query.where(launches.c.id == number)).first()
-    if row is None:
-        raise BadStudy("export: this database holds no study yet. Begin with bayesteach serve, or check --database.")
-    factors = {arm["name"]: arm["factors"] for arm in row.arms}
-    found = connection.scalars(select(stimuli.c.covariates).where(stimuli.c.launch == row.id))
-    covariates = tuple(dict.fromkeys(name for cells in found for name in cells))
-    return _Launch(row, factors, tuple(dict.fromkeys(n for levels in factors.values() for n in levels)), covariates)
-
-
 def _write_data(
-    connection: Connection, chosen: _Launch, mode: str, slug: str, folder: Path
+    connection: Connection, chosen: Launched, mode: str, slug: str, folder: Path
 ) -> tuple[int, int, list[str]]:
     data = folder / "data"
     data.mkdir(parents=True)
     columns: dict[str, None] = {}
     counts = []
     tables = {
-        "participants": people(connection, chosen, mode),
-        "trials": trials(connection, chosen, mode),
-        "stimuli": shown(connection, chosen),
+        "participants": records.people(connection, chosen, mode),
+        "trials": records.trials(connection, chosen, mode),
+        "stimuli": records.shown(connection, chosen),
     }
     for name, rows in tables.items():
         written, header = _write_csv(data / f"study-{slug}_description-{name}_data.csv", rows)
@@ -229,7 +101,7 @@ def _write_csv(file: Path, rows: Iterable[Mapping[str, Cell]]) -> tuple[int, Seq
 
 
 def _write_words(
-    folder: Path, title: str, mode: str, chosen: _Launch, counts: Mapping[str, int], columns: Sequence[str]
+    folder: Path, title: str, mode: str, chosen: Launched, flow: Mapping[str, int], columns: Sequence[str]
 ) -> None:
     marked = "" if mode == "live" else f" These are NOT people's answers: mode {mode}."
     description = {
@@ -242,13 +114,13 @@ def _write_words(
         "variableMeasured": [_variable(name, chosen) for name in columns],
     }
     (folder / psychds.DESCRIPTION).write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    flow = "\n".join(f"- {name}: {number}" for name, number in counts.items())
+    people = "\n".join(f"- {name}: {number}" for name, number in flow.items())
     (folder / "README.md").write_text(
         f"# {title}\n\nA Psych-DS {psychds.VERSION} data set, exported by bayesteach at "
         f"{now().isoformat(timespec='seconds')}.{marked}\n\n"
         f"`data/…trials…` one row an answer; `…participants…` one row a person; `…stimuli…` one row a trial. What each column "
         f"means stands in {psychds.DESCRIPTION}. A cell that begins with =, +, -, @ or a tab has an apostrophe before it.\n\n"
-        f"## People\n\n{flow}\n\nAnalyse it: `bayesteach analyse {folder.name.removeprefix('.unfinished-')}`\n",
+        f"## People\n\n{people}\n\nAnalyse it: `bayesteach analyse {folder.name.removeprefix('.unfinished-')}`\n",
         "utf-8",
     )
     (folder / "CHANGES.md").write_text(
@@ -269,7 +141,7 @@ def _write_words(
     )
 
 
-def _variable(name: str, chosen: _Launch) -> dict[str, str]:
+def _variable(name: str, chosen: Launched) -> dict[str, str]:
     if name in chosen.names:
         meaning = f"The arm's level in the factor {name}."
     elif name.startswith("said_"):
@@ -291,29 +163,17 @@ def _write_checksums(folder: Path) -> None:
     (folder / _CHECKSUMS).write_text("".join(lines), "utf-8")
 
 
-def _counts(connection: Connection, launch: int, mode: str) -> dict[str, int]:
-    where = (participants.c.launch == launch, participants.c.mode == mode)
-
-    def number(*more: Any) -> int:
-        return connection.scalar(select(func.count()).select_from(participants).where(*where, *more)) or 0
-
-    return {
-        "agreed": number(),
-        "did not understand the instructions": number(participants.c.ending == "screened_out"),
-        "allocated": number(participants.c.arm.is_not(None)),
-        "finished": number(participants.c.finished_at.is_not(None)),
-        "withdrew (their answers are deleted)": number(participants.c.ending == "withdrawn"),
-    }
-
-
-def _nobody(connection: Connection, mode: str) -> str:
-    found = connection.execute(select(participants.c.mode, func.count()).group_by(participants.c.mode)).all()
-    there = ", ".join(f"{number} {name}" for name, number in found) or "nobody"
-    return f"export: nobody of mode {mode} has taken part; there are: {there}. Say --mode to export others."
-
-
-def _minutes(start: datetime, end: datetime | None) -> float | None:
-    return None if end is None else round((end - start).total_seconds() / 60, 2)
+def _nobody(connection: Connection, launch: int, mode: str) -> str:
+    of_launch = select(participants.c.mode, func.count()).where(participants.c.launch == launch)
+    found = connection.execute(of_launch.group_by(participants.c.mode)).all()
+    if not found:
+        return (
+            "export: nobody has taken part yet. Give people the link of bayesteach serve, or try bayesteach simulate."
+        )
+    there = ", ".join(f"{number} {name}" for name, number in found)
+    return (
+        f"export: nobody of mode {mode} has taken part; there are: {there}. Say --mode {found[0][0]} to export these."
+    )
 
 
 def _slug(title: str) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 from bayesteach.artifacts import Hidden, Shown, Stimuli
 from bayesteach.errors import BadStudy
 from bayesteach.settings import Settings, read_settings
-from bayesteach.store.manifest import check_files
+from bayesteach.store.manifest import artifact_folder, check_files, read_manifest
 from bayesteach.store.stimuli import read_stimuli
-from bayesteach.store.workspace import Workspace
 from bayesteach.study.texts import Texts, read_texts
 
 STAGE = "compose"
@@ -47,12 +46,12 @@ class Materials:
 def read_materials(study: Path) -> Materials:
     """The materials in a study's folder, whole and of one piece."""
     settings = read_settings(study)
-    workspace = Workspace(study)
-    manifest = workspace.manifest(STAGE)
+    folder = artifact_folder(study, STAGE)
+    manifest = read_manifest(folder, STAGE)
     if manifest is None:
         raise BadStudy(f"study: {study} has no stimuli yet. Make them with bayesteach run {study}.")
-    check_files(workspace.folder(STAGE), manifest)
-    stimuli = read_stimuli(workspace.folder(STAGE) / "stimuli")
+    check_files(folder, manifest)
+    stimuli = read_stimuli(folder / "stimuli")
     told, made = [arm.name for arm in settings.study.arms], [arm.name for arm in stimuli.arms]
     if told != made:
         raise BadStudy(

@@ -6,11 +6,12 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bayesteach.study import sessions
+from bayesteach.study import sessions, steps
 from bayesteach.study.allocation import is_full
 from bayesteach.study.limits import spend
 from bayesteach.study.serving import SESSION, VISIT, Serving, serving
-from bayesteach.study.sessions import Problem, Session
+from bayesteach.study.sessions import Session
+from bayesteach.study.steps import Problem
 from bayesteach.study.tables import study
 from bayesteach.study.visits import Visit
 
@@ -108,7 +109,7 @@ def move(step: str, request: Request, here: Here, said: Form) -> Response:
         if spend(connection, session, here.clock()):
             raise here.error("error_busy", 429)
         if session.launch == here.launch.id and session.ending is None and session.step == step:
-            session, problem = sessions.advance(connection, here.rules, session, said, here.clock())
+            session, problem = steps.advance(connection, here.rules, session, said, here.clock())
     return RedirectResponse("/go", 303) if problem is None else _page(here, session, request, problem)
 
 

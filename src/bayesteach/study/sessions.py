@@ -1,7 +1,7 @@
-"""A person's way through the study: a state machine whose state lives in the database, and nowhere else."""
+"""Where a person is in the study: a state that lives in the database, and nowhere else."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
@@ -18,8 +18,6 @@ from bayesteach.study.visits import Visit
 # In this order; `done` is where every ending leads.
 STEPS = ("instructions", "practice", "comprehension", "arm", "trials", "demographics", "debrief", "saving", "done")
 PHASES = ("practice", "trials")
-CHANCES = 2
-Problem = Literal["comprehension_again", "incomplete", "error_input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +87,8 @@ def preview(connection: Connection, rules: Rules, arm: str, trial: str | None, m
     first = [row for row in drawn if row.trial == trial]
     if trial is not None and not first:
         first = plan.sided([rules.materials.shown[trial]], rules.rng)
-    _ask(connection, session.id, "trials", [*first, *(row for row in drawn if row.trial != trial)])
-    return _change(connection, session, arm=arm, step="arm" if trial is None else "trials", allocated_at=moment)
+    ask(connection, session.id, "trials", [*first, *(row for row in drawn if row.trial != trial)])
+    return change(connection, session, arm=arm, step="arm" if trial is None else "trials", allocated_at=moment)
 
 
 def load(connection: Connection, code: str, *, to_change: bool = False) -> Session | None:
@@ -114,23 +112,7 @@ def touch(connection: Connection, rules: Rules, session: Session, moment: dateti
     late = moment - session.seen_at > rules.lease
     if late and session.arm is not None and session.ending is None and session.mode != "preview":
         allocation.keep(connection, rules.pool(session.mode), session.id, session.arm, moment, rules.rng)
-    return _change(connection, session, seen_at=moment)
-
-
-def advance(
-    connection: Connection, rules: Rules, session: Session, form: Mapping[str, str], moment: datetime
-) -> tuple[Session, Problem | None]:
-    """One step on, if what the step asks for is there; else the same step, and what is the matter."""
-    session = touch(connection, rules, session, moment)
-    if session.step in PHASES and count(connection, session) < total(connection, session):
-        return session, "incomplete"
-    if session.step == "comprehension":
-        return _comprehend(connection, rules, session, form, moment)
-    if session.step == "demographics":
-        problem = _describe(connection, rules, session, form)
-        if problem is not None:
-            return session, problem
-    return _forward(connection, rules, session, moment), None
+    return change(connection, session, seen_at=moment)
 
 
 def withdraw(connection: Connection, session: Session, moment: datetime) -> Session:
@@ -140,7 +122,7 @@ def withdraw(connection: Connection, session: Session, moment: datetime) -> Sess
     # The digest stays, so that nobody takes part again; it says nothing without the study's secret.
     connection.execute(update(recruits).where(recruits.c.participant == session.id).values(parameters=None))
     allocation.release(connection, session.launch, session.id)
-    return _change(connection, session, step="done", ending="withdrawn", finished_at=None, ended_at=moment)
+    return change(connection, session, step="done", ending="withdrawn", finished_at=None, ended_at=moment)
 
 
 def phase_of(session: Session) -> Literal["practice", "trials"] | None:
@@ -169,107 +151,8 @@ def questions(connection: Connection, session: Session) -> list[Asked]:
     return [Asked(row.trial, row.left, row.right, row.flipped) for row in rows]
 
 
-def _insert(connection: Connection, rules: Rules, mode: str, platform: str, moment: datetime) -> Session:
-    values = {
-        "code": secrets.token_hex(6),
-        "launch": rules.launch,
-        "mode": mode,
-        "platform": platform,
-        "consent": rules.materials.texts.consent,
-        "step": STEPS[0],
-        "failed": 0,
-        "consented_at": moment,
-        "seen_at": moment,
-        "spent": 0.0,
-        "spent_at": moment,
-    }
-    row = connection.execute(insert(participants).values(values).returning(participants)).one()
-    session = _session(row)
-    _ask(connection, session.id, "practice", plan.practice(rules.materials, rules.rng))
-    return session
-
-
-def _forward(connection: Connection, rules: Rules, session: Session, moment: datetime) -> Session:
-    """The next step that has anything in it; on the way, an arm and its trials are drawn once."""
-    texts = rules.materials.texts
-    empty = {
-        "practice": not rules.materials.of_kind("practice"),
-        "comprehension": not texts.comprehension,
-        "demographics": not texts.demographics,
-    }
-    if session.step == "trials":
-        session = _finish(connection, rules, session, moment)
-    at = STEPS.index(session.step) + 1
-    while empty.get(STEPS[at]):
-        at += 1
-    step = STEPS[at]
-    if step == "arm" and session.arm is None:
-        arm = allocation.allocate(connection, rules.pool(session.mode), session.id, moment, rules.rng)
-        _ask(connection, session.id, "trials", plan.trials(rules.materials, rules.rng))
-        return _change(connection, session, step=step, arm=arm, allocated_at=moment)
-    if step == "done":
-        return _change(connection, session, step=step, ending="complete", ended_at=moment)
-    return _change(connection, session, step=step)
-
-
-def _finish(connection: Connection, rules: Rules, session: Session, moment: datetime) -> Session:
-    if session.arm is not None and session.mode != "preview":
-        allocation.keep(connection, rules.pool(session.mode), session.id, session.arm, moment, rules.rng)
-    return _change(connection, session, finished_at=moment)
-
-
-def _comprehend(
-    connection: Connection, rules: Rules, session: Session, form: Mapping[str, str], moment: datetime
-) -> tuple[Session, Problem | None]:
-    items = rules.materials.texts.comprehension
-    if form.get("chance", str(session.failed + 1)) != str(session.failed + 1):
-        return session, None  # the form of the first chance, sent twice by a double click, is no second chance
-    given = {item.name: form.get(item.name, "") for item in items}
-    if not all(given.values()):
-        return session, "incomplete"
-    right = sum(given[item.name] == str(item.answer) for item in items)
-    connection.execute(
-        insert(comprehension).values(
-            participant=session.id, chance=session.failed + 1, right=right, answers=given, at=moment
-        )
-    )
-    if right == len(items):
-        return _forward(connection, rules, session, moment), None
-    if session.failed + 1 < CHANCES:
-        return _change(connection, session, failed=session.failed + 1), "comprehension_again"
-    ended = {"step": "done", "ending": "screened_out", "ended_at": moment}
-    return _change(connection, session, failed=session.failed + 1, **ended), None
-
-
-def _describe(connection: Connection, rules: Rules, session: Session, form: Mapping[str, str]) -> Problem | None:
-    """Keep what the person said about themselves; an empty answer is one that they preferred not to give."""
-    said: dict[str, str | None] = {}
-    for item in rules.materials.texts.demographics:
-        answer = form.get(item.name, "").strip()[:2000]
-        if answer and item.kind == "choice":
-            if not answer.isdecimal() or not 1 <= int(answer) <= len(item.options):
-                return "error_input"
-            answer = item.options[int(answer) - 1]
-        if answer and item.kind == "number" and not _within(answer, item.least, item.most):
-            return "error_input"
-        said[item.name] = answer or None
-    connection.execute(delete(demographics).where(demographics.c.participant == session.id))
-    connection.execute(
-        insert(demographics),
-        [{"participant": session.id, "question": name, "answer": answer} for name, answer in said.items()],
-    )
-    return None
-
-
-def _within(text: str, least: float | None, most: float | None) -> bool:
-    try:
-        number = float(text)
-    except ValueError:
-        return False
-    return (least is None or number >= least) and (most is None or number <= most)
-
-
-def _ask(connection: Connection, participant: int, phase: str, rows: Sequence[Asked]) -> None:
+def ask(connection: Connection, participant: int, phase: str, rows: Sequence[Asked]) -> None:
+    """Store what the person is going to be asked, in this order."""
     if rows:
         connection.execute(
             insert(asked),
@@ -288,9 +171,30 @@ def _ask(connection: Connection, participant: int, phase: str, rows: Sequence[As
         )
 
 
-def _change(connection: Connection, session: Session, **values: Any) -> Session:
+def change(connection: Connection, session: Session, **values: Any) -> Session:
+    """The session with these columns changed."""
     query = update(participants).where(participants.c.id == session.id).values(**values).returning(participants)
     return _session(connection.execute(query).one())
+
+
+def _insert(connection: Connection, rules: Rules, mode: str, platform: str, moment: datetime) -> Session:
+    values = {
+        "code": secrets.token_hex(6),
+        "launch": rules.launch,
+        "mode": mode,
+        "platform": platform,
+        "consent": rules.materials.texts.consent,
+        "step": STEPS[0],
+        "failed": 0,
+        "consented_at": moment,
+        "seen_at": moment,
+        "spent": 0.0,
+        "spent_at": moment,
+    }
+    row = connection.execute(insert(participants).values(values).returning(participants)).one()
+    session = _session(row)
+    ask(connection, session.id, "practice", plan.practice(rules.materials, rules.rng))
+    return session
 
 
 def _session(row: Any) -> Session:

@@ -44,7 +44,12 @@ def graph_forward(
         folder = cached(
             f"{key}-int8-{_SPARED}", lambda folder: openvino.save_model(_quantise(whole, size, block), folder / _FILE)
         )
-    hints = {"INFERENCE_PRECISION_HINT": _HINTS[precision], "PERFORMANCE_HINT": "LATENCY"}
+    hints = {
+        "INFERENCE_PRECISION_HINT": _HINTS[precision],
+        "PERFORMANCE_HINT": "LATENCY",
+        # As many as torch takes: several processes on one machine, which share its cores, have been told so.
+        "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+    }
     request = openvino.Core().compile_model(folder / _FILE, "CPU", hints).create_infer_request()
 
     def forward(pixels: Tensor) -> Tensor:
