@@ -23,7 +23,8 @@ import torch
 from torch import Generator, Tensor
 
 from bayesteach import Classifier, ExpectedMask, MaskPrior, open_photo
-from bayesteach.explain.explanation import BATCH, CHUNK
+from bayesteach.explain.explanation import CHUNK
+from bayesteach.maths.samplers import BATCH
 from bayesteach.vision.choice import TRUE
 from bayesteach.vision.engines import Screened, Weigher, engine_names, make_engine, plain_engine
 from bayesteach.vision.masked import MaskedPhoto, mask_prior

@@ -26,7 +26,7 @@ def main(study: Path, to: Path) -> None:
     classifier = Run(workspace, read_settings(study)).context().classifier()
     asked = [trial for trial in trials.trials if (trial.probe, trial.target, "expected_mask") in maps.places][:TRIALS]
     photos = [collected.entries[trial.probe].photo(study) for trial in asked]
-    of = [MapOf(t.probe, t.target, name, torch.nan, 0.0) for t in asked for name in METHODS]
+    of = [MapOf(t.probe, t.target, name, torch.nan, 0.0, None) for t in asked for name in METHODS]
     found = torch.stack(
         [
             attribute(classifier, classifier.pixels(photo), t.target)

@@ -76,13 +76,13 @@ STAGES = (
         (LESSONS,),
         engine=True,
     ),
-    Stage("highlight", 1, highlight, ("collect", "design", "teach"), ("seed", "highlight", "study.arms"), engine=True),
+    Stage("highlight", 2, highlight, ("collect", "design", "teach"), ("seed", "highlight", "study.arms"), engine=True),
     Stage(
         "compose",
-        1,
+        2,
         compose,
         ("collect", "design", "teach", "highlight"),
-        ("seed", "compose", "study.arms", "highlight.masks"),
+        ("seed", "compose", "study.arms", "highlight.masks", "highlight.tolerance"),
         (EXCLUDE,),
     ),
 )

@@ -145,7 +145,11 @@ class Highlight(Section):
     """Saliency maps (§5)."""
 
     masks: int = Field(1000, ge=2)
-    """Masks a map, the same for all (paper: 1000, §5)."""
+    """Masks a map, the same for all; with a tolerance, at most (paper: 1000, §5)."""
+    sampler: Literal["prior", "learned"] = "prior"
+    """The average of masks, or a smooth, biased estimate that needs fewer, 2048 at most (paper: prior, §5)."""
+    tolerance: float | None = Field(None, gt=0, lt=1)
+    """Stop a map whose standard error is this part of its spread, which is looked at after 128, 256, 512, … masks."""
     baseline: Literal["black", "mean"] = "black"
     """What masked pixels fade to (paper: black, §5)."""
 

@@ -14,7 +14,7 @@ from bayesteach.analysis.analyse import Plan, analyse
 from bayesteach.analysis.defaults import PAPER
 from bayesteach.analysis.figures import coefficients_figure, colours, save
 from bayesteach.analysis.formulas import Formula
-from bayesteach.analysis.prose import short
+from bayesteach.analysis.prose import design, short
 from bayesteach.analysis.report import write
 from bayesteach.analysis.simulate import PUBLISHED, Effects, paper_trials, simulate
 from bayesteach.analysis.tables import number, p_value, stars
@@ -51,6 +51,9 @@ class Page(HTMLParser):
 
 def responses(participants=24):
     table = simulate(participants=participants, trials=paper_trials(10)).assign(completed=1)
+    # As a study's export has it: what stands behind a trial is beside every answer to it.
+    table["probe"] = table["trial"]
+    table["map_verdict"] = table["trial_type"].map({"standard_correct": "rough"}).fillna("noise")
     late = (table["participant"] == "p02") & (table["order"] > 10)
     table.loc[table["participant"] == "p02", "completed"] = 0
     return from_table(table[~late], "people & answers.csv")
@@ -82,6 +85,11 @@ def test_everything_is_written(written):
     _, folder, files = written
     assert {path.name for path in folder.iterdir()} == FILES == {path.name for path in files}
     assert files[-1].name == "report.html"
+
+
+def test_the_report_says_how_far_maps_are_to_be_believed(written):
+    found, _, _ = written
+    assert "Of the maps over the probes 19 mostly noise and 10 rough." in design(found)
 
 
 def test_tables_hold_what_was_found(written):

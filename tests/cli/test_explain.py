@@ -279,3 +279,16 @@ def _whole(place: Path) -> bool:
     with Image.open(place / "overlay.png") as picture:
         picture.load()
     return facts(place)["masks"] == 300
+
+
+def test_masks_are_weighed_until_the_tolerance_or_the_most_and_the_paper_is_a_word_away(run, photos, tmp_path):
+    out = tmp_path / "out"
+    asked = [photos / "a.png", "--out", out, "--tolerance", "0.001", "--max-masks", "256"]
+    assert run(*asked).exit_code == 0
+    assert [facts(out)[name] for name in ("masks", "sampler", "tolerance")] == [256, "learned", 0.001]
+    assert "kept" in run(*asked).output
+    assert "kept" not in run(photos / "a.png", "--out", out, "--masks", "256", "--sampler", "prior").output
+    assert [facts(out)[name] for name in ("masks", "sampler", "tolerance")] == [256, "prior", None]
+    assert facts(out)["explained"][0]["verdict"] in {"converged", "rough", "noise"}
+    refused = run(photos / "a.png", "--masks", "4096")
+    assert "expected at most 2048 to learn from" in " ".join(refused.output.split())

@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +16,7 @@ from PIL import Image, ImageDraw
 
 from bayesteach import BadInput, ExpectedMask, MaskPrior, explain
 from bayesteach.explain.explanation import CHUNK
+from bayesteach.maths.samplers import LOOKS
 from bayesteach.vision.engines import make_engine
 from bayesteach.vision.overlay import tinted
 from tests.explain.discs import SIZE, classifier
@@ -87,9 +89,7 @@ def test_few_masks_are_called_noise_and_many_are_not(found):
     assert rough.verdicts == ("noise",)
     assert "mostly noise" in rough.warnings[0]
     assert "12 masks are worth" in rough.warnings[0]
-    # One mask that holds all the weight differs from nothing, which says nothing of the error.
-    alone = replace(found, errors=0.1 * found.errors, effective_samples=torch.ones(2))
-    assert alone.verdicts == ("noise", "noise")
+    alone = replace(rough, noise=(0.05,), effective_samples=torch.ones(1))
     assert "worth 1, too few to trust. About" in alone.warnings[0]
     assert found.verdicts == ("converged", "converged")
     assert found.warnings == ()
@@ -245,3 +245,56 @@ def test_an_engine_can_be_passed():
 def test_no_masks_are_refused():
     with pytest.raises(BadInput, match="masks"):
         explain(classifier(), photo(), masks=0)
+
+
+@pytest.mark.parametrize("sampler", ["prior", "learned"])
+def test_with_a_tolerance_masks_are_weighed_until_the_error_is_that_part_of_the_spread(sampler):
+    weighed = []
+    loose = explain(classifier(), photo(), [0], masks=1500, sampler=sampler, tolerance=0.9, progress=weighed.append)
+    tight = explain(classifier(), photo(), [0], masks=300, sampler=sampler, tolerance=0.01)
+    assert loose.masks == sum(weighed)
+    assert loose.masks in LOOKS
+    assert tight.masks == 300
+    for found in (loose, tight):
+        facts = found.facts()
+        assert (facts["sampler"], facts["masks"], facts["tolerance"]) == (sampler, found.masks, found.tolerance)
+
+
+def test_a_map_that_is_noise_is_never_finished_early():
+    """However small its stated error: of masks worth few it is a guess."""
+    found = explain(
+        classifier(), Image.new("RGB", (48, 48), "black"), [0], masks=256, tolerance=0.999, sampler="learned"
+    )
+    assert found.verdicts == ("noise",)
+    assert found.masks == 256
+
+
+def test_a_learned_map_is_brightest_where_its_class_is():
+    found = explain(classifier(), photo(), [0, 1], masks=256, sampler="learned")
+    red, blue = found.maps
+    left, right = np.s_[14:34, 6:20], np.s_[18:32, 30:42]
+    assert red[left].mean() > red[right].mean() + 3 * found.errors[0].mean()
+    assert blue[right].mean() > blue[left].mean() + 3 * found.errors[1].mean()
+    assert found.facts()["explained"][0]["verdict"] == found.verdicts[0]
+    found.plot()
+
+
+def test_a_learned_map_says_so_when_it_is_noise():
+    found = explain(classifier(), Image.new("RGB", (48, 48), "black"), [0], masks=128, sampler="learned")
+    assert found.verdicts == ("noise",)
+    assert "mostly noise: its 128 masks" in found.warnings[0]
+    assert "Allow more masks, to 2,048" in found.warnings[0]
+    assert float(found.doubt.min()) > 0.03  # 128 masks that know nothing
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"masks": 4096, "sampler": "learned"}, "masks: found 4096, expected at most 2048"),
+        ({"tolerance": 0.0}, "tolerance: found 0.0"),
+        ({"tolerance": 1.0}, "tolerance: found 1.0"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(changes, said):
+    with pytest.raises(BadInput, match=re.escape(said)):
+        explain(classifier(), photo(), **changes)

@@ -79,7 +79,7 @@ def test_a_new_explainer_is_a_function_in_a_table(study, monkeypatch):
     def flat(settings, context, photo, labels) -> Maps:
         size = (len(labels), *context.classifier().geometry.size)
         ones = torch.ones(len(labels), dtype=torch.float64)
-        return Maps(torch.full(size, 0.2), torch.zeros(size), 7 * ones, 0 * ones)
+        return Maps(torch.full(size, 0.2), torch.zeros(size), 7 * ones, 0 * ones, ("converged",) * len(labels))
 
     monkeypatch.setitem(lessons_of.EXAMPLES, "first", first_ones)
     monkeypatch.setitem(maps_of.MAPS, "flat", flat)

@@ -90,7 +90,7 @@ def test_the_file_keeps_apart_what_a_browser_may_know(finished):
 
 def test_covariates_say_what_stands_behind_a_trial(stimuli):
     for hidden in stimuli.hidden:
-        assert {"confidence", "prior", "posterior", "taught", "effective_samples", "map_noise"} <= set(
+        assert {"confidence", "prior", "posterior", "taught", "effective_samples", "map_noise", "map_verdict"} <= set(
             hidden.covariates
         )
 
@@ -102,5 +102,9 @@ def test_the_gallery_is_one_file_with_every_trial_and_its_numbers(composed):
     for hidden in composed.stimuli.hidden:
         assert f'data-id="{hidden.covariates["design_trial"]}"' in page
         assert f"{hidden.covariates['confidence']:.3f}" in page
+    verdicts = [str(hidden.covariates["map_verdict"]) for hidden in composed.stimuli.hidden]
+    for verdict in set(verdicts):
+        assert f"· {verdicts.count(verdict)} {verdict}" in page
+        assert page.count(f'<dd class="worth">{verdict}</dd>') == verdicts.count(verdict)
     pictures = sum(len(set(pictures_of(shown))) for shown in composed.stimuli.shown)
     assert page.count("data:image/webp;base64,") == pictures + 1

@@ -38,6 +38,7 @@ def test_maps_are_those_that_explain_makes(finished, told):
         torch.testing.assert_close(maps.doubts[place], found.doubt[0].float())
         assert row.effective_samples == pytest.approx(float(found.effective_samples[0]))
         assert row.noise == pytest.approx(found.noise[0])
+        assert row.verdict == found.verdicts[0]
 
 
 def test_every_picture_that_an_arm_shows_has_its_map_and_no_other(finished):

@@ -114,7 +114,9 @@ def test_one_factor_for_all_maps_of_a_method():
     rng = torch.Generator().manual_seed(0)
     sizes = torch.tensor([0.01, 5.0, 1.0, 2.0])[:, None, None]
     values = sizes * torch.randn(4, 20, 20, generator=rng)
-    rows = tuple(MapOf(f"{i}", 0, name, 1.0, 0.0) for i, name in enumerate(("cam", "cam", "expected_mask", "cam")))
+    rows = tuple(
+        MapOf(f"{i}", 0, name, 1.0, 0.0, None) for i, name in enumerate(("cam", "cam", "expected_mask", "cam"))
+    )
     found = on_one_scale(SaliencyMaps(rows, values, values), frozenset({"cam", "absent"})).departures
     cam = [0, 1, 3]
     factors = (found[cam] / values[cam]).flatten()
@@ -125,7 +127,7 @@ def test_one_factor_for_all_maps_of_a_method():
 
 def test_maps_of_nothing_stay_nothing():
     nothing = torch.zeros(1, 4, 4)
-    found = on_one_scale(SaliencyMaps((MapOf("a", 0, "cam", 1.0, 0.0),), nothing, nothing), frozenset({"cam"}))
+    found = on_one_scale(SaliencyMaps((MapOf("a", 0, "cam", 1.0, 0.0, None),), nothing, nothing), frozenset({"cam"}))
     assert torch.equal(found.departures, nothing)
 
 

@@ -80,7 +80,17 @@ def design(analysis: Analysis) -> str:
     categories = f" in {table['category'].nunique()} categories" if "category" in table else ""
     return (
         f"Each person answered {each} trials{kinds}{categories}; an answer is correct if it is what the AI chose.{arms}"
+        f"{_maps(table)}"
     )
+
+
+def _maps(table: pd.DataFrame) -> str:
+    """How far the maps over the probes are to be believed, where the responses say so."""
+    if not {"probe", "map_verdict"} <= set(table):
+        return ""
+    verdicts = table.dropna(subset=["map_verdict"]).drop_duplicates("probe")["map_verdict"].value_counts()
+    found = joined([f"{count} {'mostly noise' if word == 'noise' else word}" for word, count in verdicts.items()])
+    return f" Of the maps over the probes {found}." if len(verdicts) else ""
 
 
 def who(analysis: Analysis) -> str:

@@ -54,9 +54,10 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Whose map, of which class, and how far to trust it: its effective masks, and the share of error in what varies.
+    """Whose map, of which class, and how far to trust it: its effective masks, the share of error in what varies, a verdict.
 
     effective_samples  NaN of an explainer that weighs no masks
+    verdict            converged, rough or noise; None of an explainer that weighs no masks
     """
 
     image: str
@@ -64,6 +65,7 @@ class MapOf:
     explainer: str
     effective_samples: float
     noise: float
+    verdict: str | None
 
 
 @dataclass(frozen=True, eq=False)

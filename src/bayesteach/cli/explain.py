@@ -42,7 +42,27 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     alternative: Annotated[
         str | None, typer.Option(metavar="CLASS", help="A class more, set against the target.")
     ] = None,
-    masks: Annotated[int, typer.Option(metavar="N", help="How many masks to weigh.", min=2)] = 1000,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="T",
+            help="Stop when the standard error is this part of the map's spread, which 128, 256, … masks tell.",
+        ),
+    ] = 0.3,
+    max_masks: Annotated[int, typer.Option(metavar="N", help="Stop after so many masks at the latest.", min=2)] = 1024,
+    masks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Weigh exactly so many, whatever the error.", min=2, show_default="by tolerance"
+        ),
+    ] = None,
+    sampler: Annotated[
+        Literal["learned", "prior"],
+        typer.Option(
+            metavar="SAMPLER",
+            help="learned, a smooth estimate from few masks, or prior, the average of many (the paper, with --masks 1000).",
+        ),
+    ] = "learned",
     baseline: Annotated[
         Literal["black", "mean"], typer.Option(help="What masked pixels fade to: black, or the mean colour.")
     ] = "black",
@@ -74,6 +94,7 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
     from bayesteach.explain.many import Request, explain_photos, places  # noqa: PLC0415 — torch and timm take seconds
 
     photos = places(image, to)
+    most, wanted = (masks, None) if masks is not None else (max_masks, tolerance)
     from bayesteach.vision.choice import choose_engine  # noqa: PLC0415
     from bayesteach.vision.classifier import Classifier  # noqa: PLC0415
     from bayesteach.vision.engines import fastest_of, make_engine  # noqa: PLC0415
@@ -82,18 +103,20 @@ def explain(  # noqa: PLR0913, PLR0917 — one parameter an option
         classifier = Classifier.load(model, checkpoint=checkpoint, labels=labels, geometry=geometry)
     targets = tuple(classifier.labels[classifier.index(name)] for name in target or ())
     against = None if alternative is None else classifier.labels[classifier.index(alternative)]
-    with err.status(f"Making an engine for {masks * len(photos):,} passes"):
+    with err.status(f"Making an engine for {most * len(photos):,} passes"):
         named = engine != "auto" or precision is not None
         if named:
             precision = precision or "fp32"
             weigher = make_engine(classifier, fastest_of(precision) if engine == "auto" else engine, precision)
         else:
-            weigher = make_engine(classifier, *choose_engine(classifier, masks * len(photos)))
+            weigher = make_engine(classifier, *choose_engine(classifier, most * len(photos)))
     out.print(f"{escape(classifier.name)}, engine {weigher.name}", soft_wrap=True)
-    request = Request(targets, against, masks, baseline, seed, weigher.name if named else "auto", faithfulness)
+    request = Request(
+        targets, against, most, sampler, wanted, baseline, seed, weigher.name if named else "auto", faithfulness
+    )
     outcomes = []
     with progress() as bar:
-        task = bar.add_task("masks", total=masks * len(photos))
+        task = bar.add_task("masks", total=most * len(photos))
         for outcome in explain_photos(classifier, weigher, photos, request, lambda n: bar.advance(task, n)):
             _tell(outcome, bar.console)
             outcomes.append(outcome.kind)

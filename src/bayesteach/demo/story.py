@@ -20,7 +20,6 @@ from bayesteach.analysis.tables import number, percent
 from bayesteach.artifacts import TRIAL_TYPES, Features, Hidden, Panel, Posterior, Stimuli, Trials
 from bayesteach.demo import tables
 from bayesteach.demo.figures import tests_figure
-from bayesteach.explain.explanation import LEAST, NOISE
 from bayesteach.pipeline import BY_NAME
 from bayesteach.settings import read_settings
 from bayesteach.stages.collect import Collected
@@ -29,6 +28,7 @@ from bayesteach.store.workspace import Workspace
 
 # How many categories the strip of pictures shows.
 _STRIP = 7
+_READ = {"converged": "converged", "rough": "rough", "noise": "mostly noise"}
 PUBLISHED_PEOPLE = 160
 
 
@@ -103,7 +103,7 @@ def _context(made: Made, people: int, seed: int) -> dict[str, Any]:
         "strip": _strip(made),
         "judged": tables.judged(made.posterior),
         "examples": [_example(made, kind) for kind in reversed(TRIAL_TYPES)],
-        "noisy": percent(float(np.mean([_error(row) > NOISE for row in made.stimuli.hidden]))),
+        "noisy": percent(float(np.mean([row.covariates["map_verdict"] == "noise" for row in made.stimuli.hidden]))),
         "published_people": PUBLISHED_PEOPLE,
         "legend": as_address(made.stimuli.pictures["legend"]),
         "maps_figure": _svg(made.folder / "measures" / "maps.svg"),
@@ -186,9 +186,8 @@ def _example(made: Made, kind: str) -> dict[str, Any]:
 
 
 def _error(hidden: Hidden) -> float:
-    """The share of error in a probe's map; all of it where too few masks are worth anything to tell."""
-    worth, noise = (float(hidden.covariates[name] or 0) for name in ("effective_samples", "map_noise"))
-    return noise if worth >= LEAST else 1.0
+    """The share of error in a probe's map; all of it where that is not to be believed."""
+    return 1.0 if hidden.covariates["map_verdict"] == "noise" else float(hidden.covariates["map_noise"] or 0)
 
 
 def _groups(stimuli: Stimuli, panel: Panel) -> list[dict[str, Any]]:
@@ -210,8 +209,8 @@ def _numbers(hidden: Hidden) -> str:
     confidence, prior, posterior, worth, noise = (float(hidden.covariates[name] or 0) for name in names)
     return (
         f"Its confidence was {confidence:.2f}. The lesson takes a learner who meets both classes for the first time from "
-        f"{prior:.2f} to {posterior:.2f} for that answer. The map is worth {worth:.0f} masks, and {min(noise, 1):.0%} of what "
-        "varies in it is error."
+        f"{prior:.2f} to {posterior:.2f} for that answer. The map is {_READ[str(hidden.covariates['map_verdict'])]}: worth "
+        f"{worth:.0f} masks, and {min(noise, 1):.0%} of what varies in it is error."
     )
 
 

@@ -3,11 +3,12 @@
 import io
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -15,10 +16,12 @@ from jaxtyping import Float
 from PIL import Image
 from scipy.stats import norm as normal
 from scipy.stats import t as student
-from torch import Generator, Tensor
+from torch import Tensor
 
 from bayesteach.errors import OutOfRange
-from bayesteach.maths.saliency import ExpectedMask
+from bayesteach.maths.learned import MOST, LearnedSampler
+from bayesteach.maths.masks import MaskPrior
+from bayesteach.maths.samplers import LEAST, LOOKS, NOISE, Found, PriorSampler, Sampler, Verdict
 from bayesteach.vision.classifier import Classifier
 from bayesteach.vision.engines import Weigher, make_engine
 from bayesteach.vision.masked import Baseline, MaskedPhoto, mask_prior
@@ -30,12 +33,10 @@ if TYPE_CHECKING:
 
 # Masks weighed at a time: a screened engine looks for those that matter among so many, in 100 MB at 224 × 224.
 CHUNK = 512
-# And added at a time, in float64.
-BATCH = 64
-# The share of a map's variance that may be error before it counts as rough, and as noise.
-ROUGH, NOISE = 0.1, 0.5
-# Fewer effective masks than these say too little to trust the stated error itself.
-FEW, LEAST = 100.0, 30.0
+SamplerName = Literal["learned", "prior"]
+_SAMPLERS: Mapping[SamplerName, Callable[[int, MaskPrior, int], Sampler]] = MappingProxyType(
+    {"learned": LearnedSampler, "prior": PriorSampler}
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +45,12 @@ class Explanation:
 
     maps, errors       E[M | photo, class] and its standard error, at the size that the network sees
     effective_samples  how many equally weighted masks those of each class were worth
+    noise              the share of each map's variance over its pixels that is error
+    verdicts           converged, rough or noise, of each map
     probabilities      the classifier's own answer to the photo, of every class
     prior_mean         the mask that one expects before asking the classifier, the same at every pixel
+    sampler            prior, whose map is the average of its masks, or learned, from the logarithms of their weights
+    tolerance          the error beside the map's spread at which it was to be finished; without one it had all its masks
     """
 
     photo: Image.Image
@@ -54,6 +59,8 @@ class Explanation:
     maps: Float[Tensor, "targets height width"]
     errors: Float[Tensor, "targets height width"]
     effective_samples: Float[Tensor, " targets"]
+    noise: tuple[float, ...]
+    verdicts: tuple[Verdict, ...]
     probabilities: Float[Tensor, " classes"]
     prior_mean: float
     masks: int
@@ -61,26 +68,13 @@ class Explanation:
     seed: int
     engine: str
     seconds: float
+    sampler: SamplerName
+    tolerance: float | None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the classes explained."""
         return tuple(self.classifier.labels[t] for t in self.targets)
-
-    @property
-    def noise(self) -> tuple[float, ...]:
-        """The share of each map's variance over its pixels that is error; of a map that does not vary, all."""
-        varies = self.maps.var((1, 2), correction=0)
-        shares = torch.where(varies > 0, self.errors.square().mean((1, 2)) / varies, 1)
-        return tuple(float(share) for share in shares)
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        """converged, rough or noise, of each map."""
-        return tuple(
-            "noise" if n > NOISE or e < LEAST else "rough" if n > ROUGH or e < FEW else "converged"
-            for n, e in zip(self.noise, self.effective_samples.tolist(), strict=True)
-        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -89,20 +83,20 @@ class Explanation:
         for label, verdict, noise, worth in zip(
             self.labels, self.verdicts, self.noise, self.effective_samples.tolist(), strict=True
         ):
+            of = f"its {self.masks:,} masks are worth {worth:.0f}"
+            error = f"error is {min(noise, 1):.0%} of what varies in it"
             if verdict == "noise":
-                error = (
-                    f"and error is {min(noise, 1):.0%} of what varies in it" if noise > NOISE else "too few to trust"
-                )
-                said.append(
-                    f"The map of {label!r} is mostly noise: its {self.masks:,} masks are worth {worth:.0f}, {error}. "
-                    f"About {self._enough(noise, worth):,} masks would show its shapes."
-                )
+                why = f"{of}, and {error}" if noise > NOISE else f"{of}, too few to trust"
+                said.append(f"The map of {label!r} is mostly noise: {why}. {self._more(noise, worth)}")
             elif verdict == "rough":
-                said.append(
-                    f"The map of {label!r} is rough: its {self.masks:,} masks are worth {worth:.0f}, and error is {noise:.0%} of "
-                    "what varies in it. Read its large shapes only."
-                )
+                said.append(f"The map of {label!r} is rough: {of}, and {error}. Read its large shapes only.")
         return tuple(said)
+
+    def _more(self, noise: float, worth: float) -> str:
+        """What would help."""
+        if self.sampler == "learned":
+            return f"Allow more masks, to {MOST:,}." if self.masks < MOST else "Average many, with the sampler prior."
+        return f"About {self._enough(noise, worth):,} masks would show its shapes."
 
     def _enough(self, noise: float, worth: float) -> int:
         """Error falls as one over the masks: to a third of the map's variance, and to enough effective masks."""
@@ -130,6 +124,8 @@ class Explanation:
             ],
             "warnings": list(self.warnings),
             "masks": self.masks,
+            "sampler": self.sampler,
+            "tolerance": self.tolerance,
             "baseline": self.baseline,
             "seed": self.seed,
             "prior_mean": round(self.prior_mean, 6),
@@ -153,12 +149,15 @@ class Explanation:
         """The errors that the pictures go by: not less than those of as many effective masks that know nothing.
 
         While few masks hold the weight, their own spread says too little: where all of them happen to be dark it is 0. And two
-        errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal.
+        errors of few masks rule out less than those of many, so they are widened as Student's t is beside the normal. The errors
+        of a learned map hold both, unless its verdict is noise.
         """
         ignorant = (self.prior_mean * (1 - self.prior_mean) / self.effective_samples).sqrt()
         freedom = (self.effective_samples - 1).clamp_min(1).numpy()
         wider = torch.from_numpy(student.ppf(normal.cdf(CLEAR), freedom) / CLEAR)
-        return wider[:, None, None] * self.errors.maximum(ignorant[:, None, None])
+        widened = wider[:, None, None] * self.errors.maximum(ignorant[:, None, None])
+        believed = torch.tensor([self.sampler == "learned" and verdict != "noise" for verdict in self.verdicts])
+        return torch.where(believed[:, None, None], self.errors, widened)
 
     def overlay(self, which: int = 0) -> Image.Image:
         """The photo with one map laid over it."""
@@ -209,6 +208,8 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
     *,
     alternative: str | int | None = None,
     masks: int = 1000,
+    sampler: SamplerName = "prior",
+    tolerance: float | None = None,
     baseline: Baseline = "black",
     seed: int = 0,
     engine: Weigher | None = None,
@@ -218,12 +219,11 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
 
     image        a picture, or the file of a photo
     alternative  a class more, to set against the first
+    sampler      prior averages masks, as the paper does; learned is a smooth, biased estimate that needs fewer, at most 2,048
+    tolerance    finish before all masks once no map's error is above this part of its spread: looked at after 128, 256, 512, …
     progress     told how many masks were weighed, now and then
     """
-    if masks < 2:
-        raise OutOfRange(f"masks: found {masks}, expected at least 2: from one, no error can be told.")
-    if not 0 <= seed < 2**63:
-        raise OutOfRange(f"seed: found {seed}, expected a whole number from 0 to 2⁶³ − 1.")
+    _in_range(masks, sampler, tolerance, seed)
     start = time.perf_counter()
     photo = as_photo(image) if isinstance(image, Image.Image) else open_photo(image)
     pixels = classifier.pixels(photo)
@@ -234,25 +234,59 @@ def explain(  # noqa: PLR0913 — what is asked, and how; all but three by name
     weigher = engine or make_engine(classifier)
     seen = MaskedPhoto.of(pixels, classifier, baseline)
     prior = mask_prior(classifier)
-    estimate = ExpectedMask(len(chosen), classifier.geometry.size)
-    for chunk in prior.stream(masks, Generator().manual_seed(seed), CHUNK):
-        log_weights = weigher.log_weights(seen, chunk, chosen)
-        for some, weights in zip(chunk.split(BATCH), log_weights.split(BATCH), strict=True):
-            estimate.add(some, weights)
-        if progress is not None:
-            progress(len(chunk))
+    source = _SAMPLERS[sampler](len(chosen), prior, seed)
+    for size in _sizes(masks, tolerance):
+        while source.count < size:
+            proposed = source.propose(min(CHUNK, size - source.count))
+            source.learn(proposed, weigher.log_weights(seen, proposed, chosen))
+            if progress is not None:
+                progress(len(proposed))
+        found = source.found()
+        if tolerance is not None and _within(tolerance, found):
+            break
     return Explanation(
         photo=photo,
         classifier=classifier,
         targets=chosen,
-        maps=estimate.map,
-        errors=estimate.standard_error,
-        effective_samples=estimate.effective_samples,
+        maps=found.map,
+        errors=found.standard_error,
+        effective_samples=found.effective_samples,
+        noise=tuple(found.noise.tolist()),
+        verdicts=found.verdicts,
         probabilities=probabilities,
         prior_mean=prior.mean_mask,
-        masks=masks,
+        masks=source.count,
         baseline=baseline,
         seed=seed,
         engine=weigher.name,
         seconds=time.perf_counter() - start,
+        sampler=sampler,
+        tolerance=tolerance,
     )
+
+
+def _sizes(masks: int, tolerance: float | None) -> Iterator[int]:
+    """After how many masks the error is looked at: without a tolerance, only after all."""
+    if tolerance is not None:
+        yield from (size for size in LOOKS if size < masks)
+    yield masks
+
+
+def _within(tolerance: float, found: Found) -> bool:
+    """Whether the errors of all maps are small enough beside their spreads, and to be believed."""
+    return float(found.noise.max()) <= tolerance**2 and "noise" not in found.verdicts
+
+
+def _in_range(masks: int, sampler: SamplerName, tolerance: float | None, seed: int) -> None:
+    if masks < 2:
+        raise OutOfRange(f"masks: found {masks}, expected at least 2: from one, no error can be told.")
+    if sampler not in _SAMPLERS:
+        raise OutOfRange(f"sampler: found {sampler!r}, expected one of {', '.join(_SAMPLERS)}.")
+    if sampler == "learned" and masks > MOST:
+        raise OutOfRange(
+            f"masks: found {masks}, expected at most {MOST} to learn from. Average them, with the sampler prior."
+        )
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise OutOfRange(f"tolerance: found {tolerance}, expected a part of the map's spread, between 0 and 1.")
+    if not 0 <= seed < 2**63:
+        raise OutOfRange(f"seed: found {seed}, expected a whole number from 0 to 2⁶³ − 1.")

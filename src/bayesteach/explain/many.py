@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from bayesteach.errors import BadImage, BadInput, Empty
-from bayesteach.explain.explanation import Explanation, explain
+from bayesteach.explain.explanation import Explanation, SamplerName, explain
 from bayesteach.explain.faithfulness import Faithfulness, faithfulness
 from bayesteach.vision.classifier import Classifier
-from bayesteach.vision.engines import Engine, Screened
+from bayesteach.vision.engines import Engine, Screened, unscreened
 from bayesteach.vision.images import photos_below
 from bayesteach.vision.masked import Baseline
 from bayesteach.vision.photos import contents, decode
@@ -25,12 +25,15 @@ DEFAULT = Path("explained")
 class Request:
     """What is asked of every photo. A finished explanation serves again if it was made for the same request and photo.
 
+    masks   how many, or with a tolerance how many at most
     engine  auto, or the name of the engine that was asked for: under auto any serves, because the maps of all are true
     """
 
     targets: tuple[str, ...]
     alternative: str | None
     masks: int
+    sampler: SamplerName
+    tolerance: float | None
     baseline: Baseline
     seed: int
     engine: str
@@ -110,11 +113,14 @@ def explain_photos(
             request.targets,
             alternative=request.alternative,
             masks=request.masks,
+            sampler=request.sampler,
+            tolerance=request.tolerance,
             baseline=request.baseline,
             seed=request.seed,
             engine=weigher,
             progress=progress,
         )
+        progress(request.masks - found.masks)
         curves = _faithful(found, weigher) if request.faithfulness else None
         with _writing(place):
             areas = {}
@@ -146,5 +152,4 @@ def _kept(place: Path) -> object:
 
 def _faithful(found: Explanation, weigher: Engine | Screened) -> Faithfulness:
     """The curves of the first class."""
-    engine = weigher.true if isinstance(weigher, Screened) else weigher
-    return faithfulness(engine, found.classifier.pixels(found.photo), found.maps[0], found.targets[0])
+    return faithfulness(unscreened(weigher), found.classifier.pixels(found.photo), found.maps[0], found.targets[0])

@@ -31,7 +31,7 @@ def attributed(name: str, attribution: Attribution) -> Saliency:
         pixels = classifier.pixels(photo)
         found = torch.stack([_map(name, attribution, classifier, pixels, label) for label in labels])
         nothing = torch.zeros(len(labels), dtype=torch.float64)
-        return Maps(found, torch.zeros_like(found), torch.full_like(nothing, torch.nan), nothing)
+        return Maps(found, torch.zeros_like(found), torch.full_like(nothing, torch.nan), nothing, (None,) * len(labels))
 
     return explainer
 

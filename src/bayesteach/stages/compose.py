@@ -200,7 +200,11 @@ def _hidden(
             prefix = "" if shown.explainer == "expected_mask" else f"{column(shown.explainer)}_"
             # An explainer that weighs no masks has neither.
             if isfinite(shown.effective_samples):
-                covariates |= {f"{prefix}effective_samples": shown.effective_samples, f"{prefix}map_noise": shown.noise}
+                covariates |= {
+                    f"{prefix}effective_samples": shown.effective_samples,
+                    f"{prefix}map_noise": shown.noise,
+                    f"{prefix}map_verdict": str(shown.verdict),
+                }
     return Hidden(
         name, labels[trial.target], labels[trial.alternative], labels[trial.category], trial.trial_type, covariates
     )

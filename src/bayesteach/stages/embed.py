@@ -15,7 +15,7 @@ from bayesteach.errors import BadImage, Empty
 from bayesteach.settings import Settings
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context, digest, model_digest, units
-from bayesteach.vision.engines import BLOCK, Engine, Screened, plain_engine
+from bayesteach.vision.engines import BLOCK, Engine, plain_engine, unscreened
 from bayesteach.vision.images import Entry
 
 T = TypeVar("T")
@@ -97,8 +97,7 @@ def summed_only(settings: Settings) -> frozenset[str]:
 
 def sums_engine(context: Context) -> Engine:
     """Features have no screening: where the study's engine is int8, its fp32 serves."""
-    engine = context.engine()
-    return engine.true if isinstance(engine, Screened) else engine
+    return unscreened(context.engine())
 
 
 def embedded(context: Context, group: Group) -> Mapping[str, Tensor]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from bayesteach.artifacts import Features, Posterior, Refused, Seen, TaughtLesson, Trial
 from bayesteach.errors import BadSettings
 from bayesteach.explain.explanation import explain
+from bayesteach.maths.samplers import Verdict
 from bayesteach.settings import Settings
 from bayesteach.stages.collect import Collected
 from bayesteach.stages.context import Context
@@ -39,6 +40,7 @@ class Maps:
     doubts: Float[Tensor, "labels height width"]
     effective_samples: Float[Tensor, " labels"]
     noise: Float[Tensor, " labels"]
+    verdicts: tuple[Verdict | None, ...]
 
 
 Examples = Callable[[Settings, Context, Question], TaughtLesson | Refused]
@@ -52,6 +54,8 @@ def expected_mask(settings: Settings, context: Context, photo: Image.Image, labe
         photo,
         labels,
         masks=settings.highlight.masks,
+        sampler=settings.highlight.sampler,
+        tolerance=settings.highlight.tolerance,
         baseline=settings.highlight.baseline,
         seed=settings.seed,
         engine=context.engine(),
@@ -61,6 +65,7 @@ def expected_mask(settings: Settings, context: Context, photo: Image.Image, labe
         doubts=found.doubt.float(),
         effective_samples=found.effective_samples,
         noise=torch.tensor(found.noise, dtype=torch.float64),
+        verdicts=found.verdicts,
     )
 
 

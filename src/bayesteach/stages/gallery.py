@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
@@ -51,6 +52,8 @@ def gallery(
             unfilled=[(labels[u.category] if u.category >= 0 else "", u.trial_type, u.reason) for u in trials.unfilled],
             discarded=sorted(discarded),
             masks=settings.highlight.masks,
+            at_most=settings.highlight.tolerance is not None,
+            verdicts=Counter(row["map_verdict"] for row in rows if row["map_verdict"]),
             clear=CLEAR,
             arms=[(arm.name, arm.probe or "–", arm.examples or "–") for arm in settings.study.arms],
         )
@@ -76,6 +79,7 @@ def _row(shown: Shown, hidden: Hidden, stimuli: Stimuli, fullest: str) -> dict[s
         "candidates": numbers.get("candidates"),
         "effective_samples": numbers.get("effective_samples"),
         "map_noise": numbers.get("map_noise"),
+        "map_verdict": numbers.get("map_verdict"),
         "probe": _picture(stimuli.pictures, shown.probe),
         "overlay": _picture(stimuli.pictures, panel.overlay),
         "groups": [

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import torch
 from torch import Tensor
 
 from bayesteach.artifacts import Lessons, MapOf, SaliencyMaps, Trials
 from bayesteach.explain.attributions import grad_cam, occlusion
+from bayesteach.maths.samplers import Verdict
 from bayesteach.settings import Settings
 from bayesteach.stages.attributed import attributed, on_one_scale
 from bayesteach.stages.collect import Collected
@@ -23,6 +25,8 @@ MAPS: dict[str, Saliency] = {
     "expected_mask": expected_mask,
     **{name: attributed(name, attribution) for name, attribution in ATTRIBUTIONS.items()},
 }
+# Verdicts by the number that they are remembered under.
+WORDS: tuple[Verdict | None, ...] = (None, *get_args(Verdict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,10 @@ def highlight(
     pictures = [Picture(name, collected.entries[image], tuple(labels)) for (name, image), labels in wanted.items()]
     done = context.crew.each(context, partial(mapped, settings), pictures)
     for picture, made in zip(pictures, map(dict, done), strict=True):
-        for label, effective, noise in zip(picture.labels, made["effective_samples"], made["noise"], strict=True):
-            rows.append(MapOf(picture.entry.id, label, picture.explainer, float(effective), float(noise)))
+        found_of = zip(picture.labels, made["effective_samples"], made["noise"], made["verdicts"], strict=True)
+        for label, effective, noise, word in found_of:
+            verdict = WORDS[int(word)]
+            rows.append(MapOf(picture.entry.id, label, picture.explainer, float(effective), float(noise), verdict))
         departures.append(made["departures"])
         doubts.append(made["doubts"])
         advance(len(picture.labels))
@@ -102,6 +108,7 @@ def mapped(settings: Settings, context: Context, picture: Picture) -> Mapping[st
             "doubts": found.doubts,
             "effective_samples": found.effective_samples,
             "noise": found.noise,
+            "verdicts": torch.tensor([WORDS.index(verdict) for verdict in found.verdicts]),
         }
 
     parts = (

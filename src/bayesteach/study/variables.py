@@ -47,6 +47,7 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "taught": "What the lesson taught: log odds of the target after it less those before.",
         "effective_samples": "How many masks of equal weight the probe's saliency map is worth.",
         "map_noise": "Which share of what varies in the map is Monte Carlo error.",
+        "map_verdict": "What that and the masks' worth make of the map: converged, rough or noise.",
     }
 )
 UNITS: Mapping[str, str] = MappingProxyType(

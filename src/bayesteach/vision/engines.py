@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -102,10 +102,18 @@ class Screened:
         """log p(class | photo under mask)."""
         found = self.rough.log_weights(photo, masks, classes)
         weighs = _that_weigh(found, TRUSTED / self.off**2).any(1)
-        exact = self.true.log_weights(photo, masks[weighs], classes)
-        found = found + (exact - found[weighs]).mean(0)
-        found[weighs] = exact
+        truer = self.true.log_weights(photo, masks[weighs], classes)
+        found = found + (truer - found[weighs]).mean(0)
+        found[weighs] = truer
         return found
+
+
+def unscreened(weigher: Engine | Screened) -> Engine:
+    """The engine itself, or of a screened one the fp32 that stands behind all."""
+    found: Weigher = weigher
+    while isinstance(found, Screened):
+        found = found.true
+    return cast("Engine", found)
 
 
 def _that_weigh(log_weights: Float[Tensor, "n classes"], share: float) -> Bool[Tensor, "n classes"]:
