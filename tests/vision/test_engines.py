@@ -22,6 +22,7 @@ from bayesteach.vision.engines import (
     make_engine,
     plain_engine,
     torch_engine,
+    unscreened,
 )
 from bayesteach.vision.leaves import dead_leaves
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
@@ -160,6 +161,12 @@ def test_a_screened_engine_asks_the_true_one_where_it_matters_and_its_map_is_tru
     assert correlation(own, alone) < 0.999
     assert correlation(own, screened) > 0.999
     assert 0 < sum(asked) <= len(masks) / 2
+
+
+def test_behind_all_screens_stands_the_true_engine():
+    engine = plain_engine(classifier())
+    assert unscreened(engine) is engine
+    assert unscreened(Screened(Rough(engine), Screened(Rough(engine), engine, 0.1), 0.3)) is engine
 
 
 def test_screening_with_a_true_engine_changes_nothing(rng):

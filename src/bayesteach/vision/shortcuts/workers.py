@@ -1,6 +1,7 @@
 """Work that is done on all processors, in order."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -26,6 +27,7 @@ def spread(function: Callable[[A], B], items: Sequence[A]) -> Generator[B, None,
     # Python warns that threads (torch's) are not copied.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        pool = get_context("fork").Pool(count)
+        # Ctrl-C is for the one who waits for them.
+        pool = get_context("fork").Pool(count, signal.signal, (signal.SIGINT, signal.SIG_IGN))
     with pool:
         yield from pool.imap(function, items, _CHUNK)
