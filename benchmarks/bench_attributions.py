@@ -28,8 +28,8 @@ from bayesteach.maths.samplers import PriorSampler, Sampler
 from bayesteach.vision.engines import Engine, Weigher, unscreened
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 from bench_masks import rise
-from reference_maps import CHUNK, IMAGENET, classifier, engine, tables
-from report import write
+from reference_maps import CHUNK, classifier, engine, tables
+from report import IMAGENET, write
 
 MASKS, FEW = 1024, 256
 # Pixels enter and leave so many rows' worth at a time.

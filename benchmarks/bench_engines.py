@@ -29,11 +29,8 @@ from bayesteach.vision.choice import TRUE
 from bayesteach.vision.engines import Screened, Weigher, engine_names, make_engine, plain_engine
 from bayesteach.vision.masked import MaskedPhoto, mask_prior
 from bayesteach.vision.torchvision_import import import_torchvision
-from report import write
+from report import IMAGENET, write
 
-SHARED = next(
-    (p / "shared" / "imagenet" for p in Path(__file__).resolve().parents if (p / "shared" / "imagenet").is_dir()), None
-)
 TARGET = 6.0
 PLAIN = "plain torch fp32"
 
@@ -110,7 +107,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     asked = parser.parse_args()
 
-    who, files = imagenet(SHARED) if SHARED else stand_in()
+    who, files = imagenet(IMAGENET) if IMAGENET.is_dir() else stand_in()
     jobs = []
     for file in files[: asked.photos]:
         pixels = who.pixels(open_photo(file))
@@ -124,7 +121,8 @@ def main() -> None:
     speed = rates(weighers, jobs, asked.masks, asked.rounds)
     truth = agreements(weighers, jobs, asked.masks)
     results: dict[str, object] = {
-        "network": "ResNet-50, " + ("ImageNet weights" if SHARED else "RANDOM weights: agreement of maps says little"),
+        "network": "ResNet-50, "
+        + ("ImageNet weights" if IMAGENET.is_dir() else "RANDOM weights: agreement of maps says little"),
         "photos, masks, rounds": f"{len(jobs)}, {asked.masks}, {asked.rounds}",
         "load of the machine before, and at the end": f"{before:.1f}, {os.getloadavg()[0]:.1f}",
         f"{PLAIN}: masked photos a second": median(speed[PLAIN]),

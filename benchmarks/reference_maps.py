@@ -28,13 +28,8 @@ from bayesteach.vision.engines import Engine, Screened, engine_names, make_engin
 from bayesteach.vision.masked import MaskedPhoto
 from bayesteach.vision.shortcuts.picture import SIDE
 from bayesteach.vision.shortcuts.world import Place, look
+from report import IMAGENET
 
-# Beside the project, with a ResNet-50's weights, some photos of the validation set, and adversarial ones.
-IMAGENET = (
-    next(p for p in Path(__file__).resolve().parents if (p / "shared").is_dir() or p == p.parent)
-    / "shared"
-    / "imagenet"
-)
 CHUNK = 512
 SOBOL = 1024
 STEPS = 8192

@@ -12,6 +12,12 @@ from pathlib import Path
 import torch
 
 RESULTS = Path(__file__).parent / "results"
+# Beside the project, with a ResNet-50's weights, some photos of the validation set, and adversarial ones; it may be absent.
+IMAGENET = (
+    next(p for p in Path(__file__).resolve().parents if (p / "shared").is_dir() or p == p.parent)
+    / "shared"
+    / "imagenet"
+)
 PEERS = ("torch", "numpy", "scipy", "laplace-torch", "curvlinops-for-pytorch")
 
 

@@ -33,7 +33,7 @@ class Model(Section):
     engine: Literal["torch", "openvino"] = "torch"
     """Who runs the mask passes and the sums over training images; answers to probes are always fp32 torch."""
     precision: Literal["fp32", "bf16", "int8"] = "fp32"
-    """fp32, bf16, or int8 screened by fp32."""
+    """fp32, bf16 screened by fp32, or int8 screened by both."""
 
 
 class Source(Section):

@@ -134,6 +134,7 @@ def test_a_machine_that_is_lost_loses_nothing(what, study, alone):
 def test_many_workers_killed(study, alone):
     """Whatever they are at, every time a few more units are done."""
     told: list[int] = []
+    killed: list[int] = []
 
     def watch(what: str, _total: int) -> Callable[[int], None]:
         def advance(done: int) -> None:
@@ -142,11 +143,13 @@ def test_many_workers_killed(study, alone):
                 for child in psutil.Process().children(recursive=True):
                     if child.cmdline()[:1] == ["ray::_keep"]:
                         child.send_signal(signal.SIGKILL)
+                        killed.append(child.pid)
 
         return advance
 
     with cluster("local", study, TOLD, workers=2) as crew:
         list(Run(Workspace(study), TOLD, watch, crew).make("highlight"))
+    assert len(killed) > 1
     the_same(study, alone)
 
 

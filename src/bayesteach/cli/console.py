@@ -12,6 +12,7 @@ from bayesteach.errors import BayesteachError
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+SECONDS = "seconds"
 
 
 class OneMessage(TyperGroup):
@@ -55,3 +56,11 @@ def _reason(error: Exception) -> str:
     if isinstance(error, BayesteachError):
         return str(error)
     return f"{getattr(error, 'filename', None) or 'system'}: {getattr(error, 'strerror', None) or error}."
+
+
+def in_units(seconds: float) -> tuple[float, str]:
+    """A time in the largest unit of which there are two or more."""
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return seconds / length, unit
+    return seconds, SECONDS

@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from bayesteach.cli.console import loading, out, progress
+from bayesteach.cli.console import SECONDS, in_units, loading, out, progress
 from bayesteach.cli.run import Change, Preset, StudyFolder, watch_with
 
 if TYPE_CHECKING:
@@ -91,10 +91,8 @@ def _told(photos: int, workers: int | None, rate: float | None, images: int | No
 
 
 def _time(seconds: float) -> str:
-    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s"
+    count, unit = in_units(seconds)
+    return f"{count:.0f} s" if unit == SECONDS else f"{count:.1f} {unit}"
 
 
 def _size(size: float) -> str:

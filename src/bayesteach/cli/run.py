@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperCommand
 
-from bayesteach.cli.console import err, out, progress
+from bayesteach.cli.console import SECONDS, err, in_units, out, progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -129,10 +129,8 @@ def _lines(made: "Made") -> Iterator[str]:
 
 
 def _age(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit} ago"
-    return "just now"
+    count, unit = in_units(seconds)
+    return "just now" if unit == SECONDS else f"{count:.0f} {unit} ago"
 
 
 def watch_with(bar: "Progress") -> "Watch":

@@ -1,6 +1,5 @@
 """What a study will take, in time, disk and memory: how much there is to do by its settings, times what each of it takes."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -11,7 +10,7 @@ from bayesteach.scale.rates import MASKED, Rates
 from bayesteach.settings import Settings, Source
 from bayesteach.stages.embed import summed_only
 from bayesteach.vision import hugging_face
-from bayesteach.vision.images import Entry, photos_below
+from bayesteach.vision.images import Entry, photos_below, place_beside, table_rows
 from bayesteach.vision.photos import contents, decode
 
 # Bytes of an image's names, labels and answer in the process that plans: 540 were seen with 200,000 images, and a table that is
@@ -176,12 +175,8 @@ def _places(source: Source, root: Path) -> Iterator[str]:
         yield from (str(path) for path in photos_below(root / source.folder))
     elif source.csv is not None:
         table = root / source.csv
-        rows = csv.DictReader(table.read_text(encoding="utf-8-sig").splitlines())
-        for row in rows:
-            place = (row.get("path") or "").strip()
-            yield place if hugging_face.is_locator(place) else str(table.parent / place)
+        yield from (place_beside(table, (row["path"] or "").strip()) for _, row in table_rows(table))
     else:
-        name = source.dataset or ""
-        name = str(Path(name).absolute()) if Path(name).is_dir() else name
+        name = hugging_face.named(source.dataset or "")
         for number in range(len(hugging_face.rows(name, source.split))):
             yield hugging_face.locator(name, source.split, number)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 
@@ -19,13 +19,17 @@ class TensorFile(Mapping[str, Tensor]):
     file: Path
 
     def __getitem__(self, name: str) -> Tensor:
-        return load_file(self.file)[name]
+        with safe_open(self.file, framework="pt") as tensors:
+            if name not in tensors.keys():  # noqa: SIM118 — it has names and is no mapping
+                raise KeyError(name)
+            return tensors.get_tensor(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(load_file(self.file))
+        with safe_open(self.file, framework="pt") as tensors:
+            return iter(tensors.keys())
 
     def __len__(self) -> int:
-        return len(load_file(self.file))
+        return sum(1 for _ in self)
 
 
 def save_tensors(file: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol, cast, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -89,7 +89,7 @@ class Screened:
     """
 
     rough: Weigher
-    true: Weigher
+    true: "Engine | Screened"
     off: float
 
     @property
@@ -110,10 +110,7 @@ class Screened:
 
 def unscreened(weigher: Engine | Screened) -> Engine:
     """The engine itself, or of a screened one the fp32 that stands behind all."""
-    found: Weigher = weigher
-    while isinstance(found, Screened):
-        found = found.true
-    return cast("Engine", found)
+    return unscreened(weigher.true) if isinstance(weigher, Screened) else weigher
 
 
 def _that_weigh(log_weights: Float[Tensor, "n classes"], share: float) -> Bool[Tensor, "n classes"]:
@@ -141,7 +138,7 @@ def engine_names() -> dict[str, tuple[Precision, ...]]:
 
 
 def make_engine(classifier: Classifier, engine: str = "torch", precision: str = "fp32") -> Engine | Screened:
-    """The engine of this name and precision; bf16 and int8 are screened by fp32, because alone their maps are not true."""
+    """The engine of this name and precision; bf16 and int8 are screened, because alone their maps are not true."""
     makers: dict[tuple[str, str], Callable[[], Engine | Screened]] = {
         ("torch", "fp32"): lambda: torch_engine(classifier, "fp32"),
         ("torch", "bf16"): lambda: Screened(

@@ -54,6 +54,11 @@ def locator(dataset: str, split: str, row: int) -> str:
     return f"{_PREFIX}{dataset}:{split}#{row}"
 
 
+def named(dataset: Path | str) -> str:
+    """A dataset's name: on the hub its own, in a folder the folder's."""
+    return str(Path(dataset).absolute()) if Path(dataset).is_dir() else str(dataset)
+
+
 def contents(path: str) -> bytes:
     """The bytes of the image that a locator names."""
     name, _, row = path.removeprefix(_PREFIX).rpartition("#")

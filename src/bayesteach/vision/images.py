@@ -124,21 +124,12 @@ class ImageSet:
         strict  stop at the first image that cannot be read
         """
         path = Path(path).absolute()
-        try:
-            table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
-            rows = [(table.line_num, row) for row in table]
-        except (OSError, ValueError, csv.Error) as error:
-            raise BadImage(f"images: {path} cannot be read as a table ({error}). Pass a CSV in UTF-8.") from error
-        if not rows:
-            raise Empty(f"images: {path} has no rows. Expected a header path,label and a line for each image.")
-        if not {"path", "label"} <= set(table.fieldnames or ()):
-            raise BadImage(f"images: {path} has columns {', '.join(table.fieldnames or ())}; expected path and label.")
         found, known = [], cache(index)
-        for line, row in rows:
+        for line, row in table_rows(path):
             file, label = (row["path"] or "").strip(), (row["label"] or "").strip()
             if not file or not label:
                 raise BadImage(f"images: {path} line {line} has path {file!r} and label {label!r}. Fill in both.")
-            file = file if hugging_face.is_locator(file) else str(path.parent / file)
+            file = place_beside(path, file)
             part = (row.get("split") or "").strip() or split or path.stem
             found.append((file, _label(label, known, f"{path} line {line}"), part))
         return _digested(sorted(found), strict=strict, progress=progress)
@@ -153,7 +144,7 @@ class ImageSet:
         split   the dataset's own name for its part: train, validation
         strict  stop at the first image that cannot be read
         """
-        name = str(Path(dataset).absolute()) if Path(dataset).is_dir() else str(dataset)
+        name = hugging_face.named(dataset)
         rows = hugging_face.rows(name, split)
         if rows.label is None:
             raise BadImage(f"images: {name} has no column of labels. Name one `label`, or make it a ClassLabel.")
@@ -223,6 +214,25 @@ class Reading:
                 self.unreadable.append(Unreadable(entry.path, str(error)))
                 continue
             yield entry, photo
+
+
+def table_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table of images, with the lines that they end on."""
+    try:
+        table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
+        rows = [(table.line_num, row) for row in table]
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadImage(f"images: {path} cannot be read as a table ({error}). Pass a CSV in UTF-8.") from error
+    if not rows:
+        raise Empty(f"images: {path} has no rows. Expected a header path,label and a line for each image.")
+    if not {"path", "label"} <= set(table.fieldnames or ()):
+        raise BadImage(f"images: {path} has columns {', '.join(table.fieldnames or ())}; expected path and label.")
+    return rows
+
+
+def place_beside(table: Path, image: str) -> str:
+    """Where an image is that a table names: a row of a dataset, or a file, from the table's own folder."""
+    return image if hugging_face.is_locator(image) else str(table.parent / image)
 
 
 def photos_below(folder: Path) -> list[Path]:
